@@ -108,8 +108,10 @@ fn of_json(hint: &Value, report: &Value) -> Said {
                 (_, Value::Bool(true)) => (" a step", "the mean step and what follows it, "),
                 _ => (" a step", ""),
             };
+            let by = hint["saved_by"].as_str();
+            let by = by.map_or_else(String::new, |by| format!(" with {by}"));
             format!(
-                "saves at most {ps}{a_step} ({:.1} of {of}{step})",
+                "saves at most {ps}{a_step} ({:.1} of {of}{step}){by}",
                 Percent(percent)
             )
         }

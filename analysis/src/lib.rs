@@ -26,10 +26,10 @@ pub use {engine, facts, hardware, hlo, math};
 
 pub use engine::{
     Analysis, AnalysisEntry, AnalysisError, Cell, CellKind, CellType, Column, Context, Environment,
-    Fact, HintOptions, Metric, Options, Percent, Provenance, Report, ReportCache, ReportCost,
-    Scope, ServingPattern, Suppression, Table, Tabular, Threshold, beginning, capitalised, counted,
-    distinct, entry, glob, is_printable, json_text, number, printable, sentence, shortened,
-    shortened_path, turns_text,
+    Fact, HintOptions, LowerBound, Metric, Options, Percent, Provenance, Report, ReportCache,
+    ReportCost, Scope, ServingPattern, Suppression, Table, Tabular, Threshold, beginning,
+    capitalised, counted, distinct, entry, glob, is_printable, json_text, number, printable,
+    sentence, shortened, shortened_path, turns_text,
 };
 pub use facts::{
     AsyncRole, CollectiveKind, OpClass, OpClasses, OpGroup, TimeWindow, TraceFacts, measured_range,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -10,7 +10,8 @@ T = TypeVar("T")
 
 def of(kind: type[T], values: dict[str, Any]) -> T:
     """A value of ``kind`` from the fields of a report that it has."""
-    return kind(**{field.name: values.get(field.name) for field in fields(kind)})  # type: ignore[arg-type]
+    known = {field.name: values.get(field.name, None if field.default is MISSING else field.default) for field in fields(kind)}  # type: ignore[arg-type]
+    return kind(**known)
 
 
 @dataclass(frozen=True)
@@ -26,11 +27,14 @@ class Metric:
     of: str
     #: ``measured``, ``profile``, ``static-cost``, ``derived``, ``assumed-peak`` or ``inferred``.
     provenance: str
-    #: Why it is missing, or a caution.
+    #: Why it is missing or only a lower bound, or a caution.
     note: str | None
+    #: Whether it is only a lower bound.
+    is_lower_bound: bool = False
 
     def __str__(self) -> str:
         value = "unknown" if self.value is None else f"{self.value:g} {'%' if self.unit == 'percent' else self.unit}"
+        value = f"at least {value}" if self.is_lower_bound else value
         return f"{self.title}: {value} of {self.of}" if self.of else f"{self.title}: {value}"
 
 

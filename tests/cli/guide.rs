@@ -187,7 +187,6 @@ fn links_resolve() {
         "ARCHITECTURE.md",
         "CONTRIBUTING.md",
         "PERFORMANCE.md",
-        "analysis/DIFFERENCES.md",
     ] {
         let page = PathBuf::from(name);
         others.insert(page.clone(), fs::read_to_string(root.join(&page)).unwrap());

@@ -38,6 +38,7 @@ mod hlo_diff;
 mod json_schema;
 mod kernels;
 mod limits;
+mod lower_bounds;
 mod memory;
 mod mock_profiler;
 mod names;

@@ -62,7 +62,7 @@ fn hostile_arguments_are_refused_by_name() {
         (
             "verdict",
             json!({"path": path, "range": "1..2"}),
-            "with their units",
+            "is not a length of time",
         ),
         (
             "verdict",

@@ -323,7 +323,9 @@ impl FromStr for Picos {
             .unwrap_or(trimmed.len());
         let (number, unit) = trimmed.split_at(split);
         let unit = match unit.trim() {
-            "" | "ps" => 1,
+            // Nobody who leaves the unit out means picoseconds.
+            "" if number.parse() == Ok(0.0) => 1,
+            "ps" => 1,
             "ns" => PS_PER_NS,
             "us" | "µs" | "μs" => PS_PER_US,
             "ms" => PS_PER_MS,
@@ -379,7 +381,9 @@ mod tests {
     fn durations_parse_in_every_unit() {
         assert_eq!("12.5ms".parse(), Ok(Picos::from_ps(12_500_000_000)));
         assert_eq!(" 3 s ".parse(), Ok(Picos::from_ps(3 * PS_PER_S)));
-        assert_eq!("40".parse(), Ok(Picos::from_ps(40)));
+        assert_eq!("40ps".parse(), Ok(Picos::from_ps(40)));
+        assert_eq!("0".parse(), Ok(Picos::ZERO));
+        assert!("40".parse::<Picos>().is_err(), "no unit");
         assert_eq!("1µs".parse::<Picos>(), "1us".parse());
         assert!("fast".parse::<Picos>().is_err());
         assert!("1e400s".parse::<Picos>().is_err());

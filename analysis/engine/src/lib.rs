@@ -48,6 +48,6 @@ pub use percent::Percent;
 pub use provenance::Provenance;
 pub use report::{Metric, Report, Tabular};
 pub use scope::Scope;
-pub use table::{Cell, CellKind, CellType, Column, Table};
+pub use table::{Cell, CellKind, CellType, Column, LowerBound, Table};
 pub use table_builder::TableBuilder;
 pub use words::{and_more, capitalised, listed, listed_to, sentence};

@@ -6,13 +6,13 @@ use trace_model::Picos;
 
 pub use super::digits::count;
 use super::digits::{LARGEST, digits};
-use super::percent::{MULTIPLE, Percent};
+use super::percent::{MULTIPLE, NEARLY_NOTHING, Percent};
 
 /// Stands for a number that cannot be known.
 pub const MISSING: &str = "–";
 
-/// Percentages closer to zero are not told apart.
-const LEAST_PERCENT: f64 = 0.001;
+/// The digits of percentages closer to zero tell nothing.
+pub const LEAST_PERCENT: f64 = 0.001;
 
 /// A number with its unit.
 pub fn value(value: f64, unit: Unit) -> String {
@@ -23,10 +23,7 @@ pub fn value(value: f64, unit: Unit) -> String {
         Unit::Count if value.fract() == 0.0 => count(value),
         Unit::None | Unit::Count => plain(value),
         Unit::Picoseconds => Picos::rounded(value).to_string(),
-        // Less than this, digits tell nothing.
-        Unit::Percent if value != 0.0 && value.abs() < LEAST_PERCENT => {
-            format!("{}<{LEAST_PERCENT} %", if value < 0.0 { "-" } else { "" })
-        }
+        Unit::Percent if value != 0.0 && value.abs() < LEAST_PERCENT => NEARLY_NOTHING.to_owned(),
         Unit::Percent => percent(value),
         Unit::Bytes => scaled(value, "B"),
         Unit::BytesPerSecond => scaled(value, "B/s"),
@@ -90,8 +87,8 @@ mod tests {
             (305.7e9, Unit::BytesPerSecond, "305.7 GB/s"),
             (38.61, Unit::Percent, "38.61 %"),
             (0.006_1, Unit::Percent, "0.006100 %"),
-            (0.000_000_12, Unit::Percent, "<0.001 %"),
-            (-0.000_000_12, Unit::Percent, "-<0.001 %"),
+            (0.000_000_12, Unit::Percent, "nearly 0 %"),
+            (-0.000_000_12, Unit::Percent, "nearly 0 %"),
             (100.0, Unit::Percent, "100.0 %"),
             (99.999, Unit::Percent, "99.999 %"),
             (9.999_96, Unit::Percent, "10.00 %"),

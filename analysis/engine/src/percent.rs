@@ -21,6 +21,8 @@ pub struct Percent(pub f64);
 const MOST: usize = 6;
 /// From here on, percentages are multiples.
 pub(crate) const MULTIPLE: f64 = 100_000.0;
+/// What is said of percentages that are closer to zero than their digits tell.
+pub(crate) const NEARLY_NOTHING: &str = "nearly 0 %";
 /// Tolerance for rounding in sums of shares.
 const ROUNDING: f64 = 1e-9;
 
@@ -73,7 +75,7 @@ impl fmt::Display for Percent {
                 format!("{} times", crate::digits::count(size / 100.0))
             }
             Some(decimals) => format!("{size:.decimals$} %"),
-            None if size < 1.0 => format!("{size:.1e} %"),
+            None if size < 1.0 => return f.write_str(NEARLY_NOTHING),
             None => format!("{size:.least$} %"),
         };
         f.pad_integral(!self.0.is_sign_negative(), "", &text)
@@ -98,7 +100,8 @@ mod tests {
             (100.004, "100.004 %"),
             (0.04, "0.04 %"),
             (-0.04, "-0.04 %"),
-            (0.000_000_12, "1.2e-7 %"),
+            (0.000_000_12, "nearly 0 %"),
+            (-0.000_000_12, "nearly 0 %"),
             (100.0 + 2e-7, "100.0 %"),
             (203.0, "203.0 %"),
             (88_522_437.0, "885,224 times"),

@@ -2,6 +2,7 @@
 
 use hardware::peaks::{Peak, PeakSource};
 use serde::{Deserialize, Serialize};
+use trace_model::{Caveat, TraceModel};
 
 /// Where a number comes from. It is printed with the number.
 #[derive(
@@ -19,8 +20,12 @@ use serde::{Deserialize, Serialize};
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Provenance {
-    /// Timed by the hardware or the host; by what `trace.badge` names if the trace was simulated or predicted.
+    /// Timed by the hardware or the host. Of a column: by what `trace.badge` names if the trace was simulated or predicted.
     Measured,
+    /// The time of a simulator, which `trace.badge` names.
+    Simulated,
+    /// The time that a model predicts, which `trace.badge` names.
+    Predicted,
     /// Recorded by the profiler (plane statistic, hardware counter).
     Profile,
     /// From the compiler's cost model.
@@ -45,11 +50,20 @@ impl Provenance {
         }
     }
 
+    /// In a trace: what a simulator or model computed was not measured.
+    pub fn in_trace(self, model: &TraceModel) -> Self {
+        match self {
+            Self::Measured if model.has_caveat(Caveat::Predicted) => Self::Predicted,
+            Self::Measured if model.simulator().is_some() => Self::Simulated,
+            _ => self,
+        }
+    }
+
     /// Display name in reports of a trace with this [`badge`](trace_model::Columns::badge): what a simulator or model
     /// computed was not measured.
     pub fn title_in(self, badge: Option<&str>) -> &str {
         badge
-            .filter(|_| self == Self::Measured)
+            .filter(|_| matches!(self, Self::Measured | Self::Simulated | Self::Predicted))
             .unwrap_or_else(|| self.title())
     }
 
@@ -57,6 +71,8 @@ impl Provenance {
     pub fn title(self) -> &'static str {
         match self {
             Self::Measured => "measured",
+            Self::Simulated => "simulated",
+            Self::Predicted => "predicted",
             Self::Profile => "recorded",
             Self::StaticCost => "compiler",
             Self::Derived => "derived",

@@ -1,5 +1,6 @@
 //! Tables: typed columns over the rows of a report.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use hardware::limits::BoundBy;
@@ -9,6 +10,7 @@ use serde::Serialize;
 
 use trace_model::{Picos, Timestamp};
 
+use super::number;
 use super::percent::Percent;
 use super::provenance::Provenance;
 
@@ -37,6 +39,8 @@ pub enum CellKind {
     Int,
     /// [`Cell::Float`].
     Float,
+    /// [`Cell::Text`] about the cell of the next column: people read both as one ([`Table::for_people`]).
+    Mark,
     /// Cells of several kinds.
     Mixed,
 }
@@ -163,6 +167,35 @@ macro_rules! shown_by_title {
 
 shown_by_title!(BoundBy, Dimension);
 
+/// Whether a number is only a lower bound: a column in front of that of the number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LowerBound(pub bool);
+
+impl LowerBound {
+    const MARK: &'static str = "at least";
+
+    /// The number as text, with the mark if it is a lower bound: `at least 9.000 %`.
+    pub fn of(self, number: String) -> String {
+        if self.0 {
+            format!("{} {number}", Self::MARK)
+        } else {
+            number
+        }
+    }
+}
+
+impl CellType for LowerBound {
+    const KIND: CellKind = CellKind::Mark;
+
+    fn cell(&self) -> Cell {
+        if self.0 {
+            Cell::text(Self::MARK)
+        } else {
+            Cell::Missing
+        }
+    }
+}
+
 /// A table of a report, ready to be printed, exported or shown.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Table {
@@ -206,6 +239,45 @@ impl Table {
         table
     }
 
+    /// The same without the marks ([`CellKind::Mark`]) that stand at no number.
+    pub fn without_unused_marks(&self) -> Self {
+        let is_unused = |at| {
+            let mut cells = self.rows.iter().map(|row: &Vec<Cell>| row.get(at));
+            cells.all(|cell| cell == Some(&Cell::Missing))
+        };
+        let columns = self.columns.iter().enumerate();
+        let unused = columns.filter(|(at, column)| column.kind == CellKind::Mark && is_unused(*at));
+        let unused: Vec<&str> = unused.map(|(_, column)| column.id).collect();
+        self.without(&unused)
+    }
+
+    /// The same with each mark ([`CellKind::Mark`]) in the cell of the number that it is about.
+    pub fn for_people(&self) -> Cow<'_, Self> {
+        let is_mark = |column: &&Column| column.kind == CellKind::Mark;
+        let marks: Vec<&str> = self
+            .columns
+            .iter()
+            .filter(is_mark)
+            .map(|column| column.id)
+            .collect();
+        if marks.is_empty() {
+            return Cow::Borrowed(self);
+        }
+        let mut table = self.clone();
+        for row in &mut table.rows {
+            for (at, column) in self.columns.iter().enumerate().skip(1) {
+                let [mark, number] = [row.get(at - 1), row.get(at)];
+                let Some((Cell::Text(mark), &Cell::Float(value))) = mark.zip(number) else {
+                    continue;
+                };
+                if marks.contains(&self.columns[at - 1].id) {
+                    row[at] = Cell::Text(format!("{mark} {}", number::value(value, column.unit)));
+                }
+            }
+        }
+        Cow::Owned(table.without(&marks))
+    }
+
     /// Explanation of the mark in headings, if one is marked.
     pub fn mark(&self) -> Option<&'static str> {
         let marked = self
@@ -213,5 +285,36 @@ impl Table {
             .iter()
             .any(|column| column.provenance == Provenance::AssumedPeak);
         marked.then_some("† against assumed peaks, where this capture records none")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn people_read_the_mark_of_a_lower_bound_before_its_number() {
+        let rows = [
+            ("HBM", true, Some(9.0)),
+            ("idle", false, Some(2.5)),
+            ("MFU", false, None),
+        ];
+        let table = Table::of("t", "", rows)
+            .derived("metric", "Metric", Unit::None, |row| row.0)
+            .derived("value_bound", "Bound", Unit::None, |row| LowerBound(row.1))
+            .derived("value_percent", "Value", Unit::Percent, |row| row.2)
+            .build();
+        assert_eq!(
+            table.rows[0][1..],
+            [Cell::text("at least"), Cell::Float(9.0)]
+        );
+        let read = table.for_people();
+        assert_eq!(read.columns.len(), 2);
+        assert_eq!(
+            read.rows[0],
+            [Cell::text("HBM"), Cell::text("at least 9.000 %")]
+        );
+        assert_eq!(read.rows[1], [Cell::text("idle"), Cell::Float(2.5)]);
+        assert_eq!(read.rows[2], [Cell::text("MFU"), Cell::Missing]);
     }
 }

@@ -29,6 +29,9 @@ pub struct SumOver {
     /// All steps of the scope; `None` in a range, where none were found, and where more than the only step ran: it is
     /// no part of that step.
     pub steps: Option<u64>,
+    /// Whether devices that are away for a part of the run, or run next to nothing, are left out.
+    #[serde(skip)]
+    pub are_busy: bool,
 }
 
 impl SumOver {
@@ -47,6 +50,7 @@ impl SumOver {
         Self {
             devices: devices as u64,
             steps: Some(count as u64).filter(|&count| count > 0),
+            are_busy: false,
         }
     }
 
@@ -76,7 +80,12 @@ impl SumOver {
 
     /// What a sum is over: `8 devices and 4 steps`.
     pub fn text(self) -> String {
-        let devices = counted(self.devices, "device");
+        let what = if self.are_busy {
+            "busy device"
+        } else {
+            "device"
+        };
+        let devices = counted(self.devices, what);
         self.steps.map_or_else(
             || devices.clone(),
             |steps| format!("{devices} and {}", counted(steps, "step")),

@@ -460,7 +460,7 @@ fn agreement_table_is_up_to_date() {
     for (section, ..) in &sections {
         text.push_str(section);
     }
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("AGREEMENT.md");
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../docs/AGREEMENT.md");
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
         std::fs::write(&path, &text).unwrap();
         println!("wrote {}", path.display());

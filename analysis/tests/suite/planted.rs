@@ -110,7 +110,7 @@ fn hbm_of_a_part_is_a_lower_bound_and_not_judged() {
         let hbm = utilization.metric("hbm_util_window_percent").unwrap();
         let note = hbm.note.clone().unwrap_or_default();
         assert!(
-            hbm.is_lower_bound && note.contains("a lower bound: ops of unknown traffic"),
+            hbm.is_lower_bound && note.contains("ops of unknown traffic"),
             "{name}: {hbm:?}"
         );
         let targets = cx.report::<Targets>().unwrap();
@@ -310,8 +310,9 @@ fn offload_is_told_what_fits_and_in_which_direction_to_load() {
         );
         let advice = &first.action;
         assert!(
-            advice
-                .starts_with("The 3 arrays loaded from the host (16.11 GB) fit into the 12.06 GB"),
+            advice.starts_with(
+                "The 3 arrays loaded from the host (16.11 GB) fit into HBM: 12.06 GB are free"
+            ),
             "{advice}"
         );
         let saving = first.saving_ps.unwrap().as_ps_f64();

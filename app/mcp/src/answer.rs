@@ -1,6 +1,6 @@
 //! Answers of tools: tables and text, of which a bounded part is sent.
 
-use analysis::{Cell, Metric, Table};
+use analysis::{Cell, CellType as _, LowerBound, Metric, Table};
 use request::{RequestError, Result};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -281,8 +281,13 @@ pub fn rounded(number: f64) -> Value {
     }
 }
 
+/// What is said of a figure.
+#[rustfmt::skip]
+const FIGURE: [&str; 7] = ["figure", "bound", "value", "unit", "of", "provenance", "note"];
+
 impl From<Table> for AnswerTable {
     fn from(table: Table) -> Self {
+        let table = table.without_unused_marks();
         let unit = |unit: analysis::Unit| {
             let name = serde_json::to_value(unit).ok()?;
             name.as_str()
@@ -371,11 +376,12 @@ impl AnswerTable {
         self
     }
 
-    /// Figures with their unit, denominator and provenance.
+    /// Figures, some perhaps lower bounds, with their unit, denominator and provenance.
     pub fn of_figures(id: &str, figures: impl IntoIterator<Item = Metric>) -> Self {
         let row = |figure: Metric| {
             vec![
                 json!(figure.title),
+                value(&LowerBound(figure.is_lower_bound).cell()),
                 figure.value.map_or(Value::Null, rounded),
                 json!(figure.unit),
                 json!(figure.of),
@@ -383,14 +389,10 @@ impl AnswerTable {
                 json!(figure.note),
             ]
         };
-        let mut table = Self::of_texts(
-            id,
-            ["figure", "value", "unit", "of", "provenance", "note"],
-            [],
-        );
+        let mut table = Self::of_texts(id, FIGURE, []);
         table.rows = figures.into_iter().map(row).collect();
         table.total_rows = table.rows.len();
-        table
+        table.with_columns(&FIGURE)
     }
 }
 

@@ -1,10 +1,10 @@
 //! Gates at the top of a screen, failed ones first.
 
 use analysis::compare::Comparison;
-use analysis::gates::{GateLevel, GatesReport, Status};
+use analysis::gates::{Gate, GateLevel, GatesReport, Status};
 
 use crate::TextLayout;
-use analysis::capitalised;
+use analysis::{LowerBound, capitalised};
 
 /// Column where messages begin.
 const INDENT: usize = 16;
@@ -36,8 +36,18 @@ pub fn change(comparison: &Comparison, layout: &TextLayout) -> String {
     layout.plain_lines(2, &capitalised(&comparison.statement)) + &layout.dim_lines(2, &runs)
 }
 
+/// The number of the run in a table.
+pub fn actual(gate: &Gate) -> String {
+    LowerBound(gate.actual_is_lower_bound).of(cell(gate.actual))
+}
+
+/// The number of the baseline in a table.
+pub fn base(gate: &Gate) -> String {
+    LowerBound(gate.base_is_lower_bound).of(cell(gate.base))
+}
+
 /// A number of a gate in a table: `12.346`, `2`, `8,589,934,592`; a dash where it is not known.
-pub fn cell(value: Option<f64>) -> String {
+fn cell(value: Option<f64>) -> String {
     match value {
         None => "–".to_owned(),
         Some(value) if value.fract() == 0.0 => analysis::number::count(value),

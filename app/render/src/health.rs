@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use analysis::reports::summary::doctor::CaptureFact;
 use analysis::reports::{CaptureFinding, Doctor, DoctorReport};
-use analysis::{Unit, is_printable};
+use analysis::{Unit, is_printable, printable};
 use trace_model::Severity;
 use unicode_width::UnicodeWidthStr as _;
 
@@ -101,8 +101,7 @@ fn import_log(document: &Document, layout: &TextLayout) -> String {
             &sentence,
         ));
         for example in &issue.examples {
-            let line = shortened(example, layout.width.saturating_sub(INDENT));
-            let _ = writeln!(text, "{}{}", " ".repeat(INDENT), layout.style.dim(&line));
+            text.push_str(&layout.dim_lines(INDENT, &printable(example)));
         }
     }
     text

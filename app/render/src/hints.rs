@@ -46,10 +46,12 @@ pub fn worth(hint: &Hint, report: &HintsReport, time: impl Fn(Picos) -> String) 
                 (_, false) => (" a step", ""),
             };
             let of = format!("{of} {whole}");
+            let by = hint.saved_by.map(|by| format!(" with {by}"));
             format!(
-                "saves at most {}{a_step} ({percent:.1} of {})",
+                "saves at most {}{a_step} ({percent:.1} of {}){}",
                 time(saving),
-                of.trim()
+                of.trim(),
+                by.unwrap_or_default()
             )
         }
         (Some(saving), None) => format!("saves at most {}", time(saving)),
@@ -58,6 +60,22 @@ pub fn worth(hint: &Hint, report: &HintsReport, time: impl Fn(Picos) -> String) 
             None => "saving unknown".to_owned(),
         },
     }
+}
+
+/// The hints of a list that come `before` this one and are about the same time, so that savings are not added up.
+pub fn shared(hint: &Hint, before: &[&Hint]) -> Option<String> {
+    let others = before.iter().map(|other| other.id);
+    let others: Vec<&str> = others
+        .filter(|id| hint.overlaps_with.contains(id))
+        .collect();
+    (!others.is_empty()).then(|| format!("shares its time with {}", joined(others, ", ")))
+}
+
+/// What a first screen says of a hint besides its title: the saving, what it shares its time with, the confidence.
+pub fn facts(hint: &Hint, report: &HintsReport, before: &[&Hint]) -> String {
+    let facts = [worth(hint, report, |time| time.to_string())].into_iter();
+    let facts = facts.chain(shared(hint, before));
+    joined(facts.chain(doubt(hint).map(str::to_owned)), ", ")
 }
 
 /// The confidence of a hint, unless it is high.
@@ -96,14 +114,13 @@ pub fn short(report: &HintsReport, cards: usize, detail: usize, layout: &TextLay
         lines(&mut text, "", &more, layout);
     }
     for (place, &hint) in shown.iter().enumerate() {
-        let mut facts = vec![worth(hint, report, |time| time.to_string())];
-        facts.extend(doubt(hint).map(str::to_owned));
+        let facts = facts(hint, report, &shown[..place]);
         let head = format!(
             "{} {}",
             place + 1,
             layout.style.bold(&format!("{:<4}", hint.id))
         );
-        let body = format!("{}: {}", hint.title, facts.join(", "));
+        let body = format!("{}: {facts}", hint.title);
         text.push_str(&layout.beside(&head, INDENT + 1, &body));
         // From this much detail on: of the first hint, of the others.
         let shows = |[first, other]: [usize; 2]| detail >= if place == 0 { first } else { other };
@@ -170,7 +187,14 @@ pub fn full(report: &HintsReport, layout: &TextLayout) -> String {
             } else {
                 String::new()
             };
-            let of = over.title(["self time in a step on a device", "self time on a device"]);
+            let of = over.title(if over.are_busy {
+                [
+                    "self time in a step on a busy device",
+                    "self time on a busy device",
+                ]
+            } else {
+                ["self time in a step on a device", "self time on a device"]
+            });
             lines(
                 &mut text,
                 "ops   ",
@@ -266,4 +290,53 @@ fn footer(report: &HintsReport, layout: &TextLayout) -> String {
         lines(&mut text, "", &why, layout);
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::AnsiStyle;
+    use analysis::hints::Hints;
+    use analysis::{Options, Scope};
+    use sample_traces::text_trace;
+    use session::Session;
+
+    /// Columns of copies that are computed a second time, and of other ops that are.
+    fn first_screen(copies: &str, others: &str) -> String {
+        let work = "M".repeat(80 - copies.len() - others.len());
+        let picture = format!(
+            "@column 10us\nops: {work}{copies}{others}\nM = f [convolution fusion]\nx = copy.2.remat [copy]\n\
+             y = copy.2 [copy]\nz = add.3.remat [loop fusion]"
+        );
+        let session = Session::from_model(text_trace(&picture), Options::default());
+        let report = session.report::<Hints>(Scope::WholeTrace).unwrap();
+        let layout = TextLayout {
+            width: 140,
+            top: 10,
+            entries: 0,
+            style: AnsiStyle::PLAIN,
+        };
+        short(&report, 3, 0, &layout)
+    }
+
+    #[test]
+    fn hints_about_the_same_time_say_so_on_the_first_screen() {
+        let shared = first_screen("xxxxxxxxxx", "zzzzzz");
+        assert_eq!(
+            shared.matches("shares its time with").count(),
+            1,
+            "{shared}"
+        );
+        let second = shared.lines().find(|line| line.starts_with("2 K19"));
+        assert!(
+            second.is_some_and(|line| line.contains("shares its time with K24")),
+            "{shared}"
+        );
+        // Other ops are other time.
+        let apart = first_screen("yyyyyyyyyy", "zzzzzz");
+        assert!(
+            apart.contains("K24") && !apart.contains("shares"),
+            "{apart}"
+        );
+    }
 }

@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use analysis::compare::{Comparison, Summary};
+use analysis::compare::{Comparison, RunValue, Summary};
 use analysis::expect::ExpectReport;
 use analysis::gates::{Gate, GateLevel, GatesReport, Status};
 use analysis::math::stats::median;
@@ -130,12 +130,15 @@ fn properties(runs: &[Summary], comparison: Option<&Comparison>) -> Vec<(String,
             median(&all).map(|median| (format!("{} (median)", series.id), median.to_string())),
         );
     }
-    for value in &first.values {
-        let all: Vec<f64> = runs
-            .iter()
-            .filter_map(|run| run.value(&value.id)?.value)
-            .collect();
-        out.extend(median(&all).map(|number| (value.id.clone(), number.to_string())));
+    for RunValue { id, .. } in &first.values {
+        let all = || runs.iter().filter_map(|run| run.value(id));
+        let known: Vec<f64> = all().filter_map(|value| value.value).collect();
+        let name = if all().any(|value| value.is_lower_bound) {
+            format!("{id} (at least)")
+        } else {
+            id.clone()
+        };
+        out.extend(median(&known).map(|number| (name, number.to_string())));
     }
     out.extend(
         comparison.map(|comparison| ("comparison".to_owned(), comparison.statement.clone())),

@@ -136,6 +136,7 @@ pub fn markdown(table: &Table, top: usize) -> String {
 
 /// Heading, rows and notes of a table.
 pub fn body(table: &Table, top: usize) -> String {
+    let table = &*table.for_people();
     let shown = if top == 0 {
         table.rows.len()
     } else {

@@ -35,6 +35,7 @@ pub fn table(table: &Table, layout: &TextLayout) -> String {
 
 /// Heading and rows without title and notes, indented by two.
 pub fn body(table: &Table, layout: &TextLayout) -> String {
+    let table = &*table.for_people();
     let shown = if layout.top == 0 {
         table.rows.len()
     } else {

@@ -259,8 +259,7 @@ fn to_do(overview: &Overview, detail: usize) -> String {
     let (shown, _) = hints::first(report, summary::HINTS_SHOWN);
     let mut text = String::new();
     for (place, &hint) in shown.iter().enumerate() {
-        let mut facts = vec![hints::worth(hint, report, |time| time.to_string())];
-        facts.extend(hints::doubt(hint).map(str::to_owned));
+        let facts = hints::facts(hint, report, &shown[..place]);
         let shows = |[first, other]: [usize; 2]| detail >= if place == 0 { first } else { other };
         let _ = write!(
             text,
@@ -268,7 +267,7 @@ fn to_do(overview: &Overview, detail: usize) -> String {
             place + 1,
             hint.id,
             escaped(hint.title),
-            escaped(&facts.join(", "))
+            escaped(&facts)
         );
         if shows([3, hints::MOST_DETAIL + 1]) {
             let _ = write!(text, " {}", escaped(&sentence(&hint.statement)));
@@ -330,7 +329,7 @@ pub fn gates_table(text: &mut String, gates: &GatesReport) {
 fn rows(report: &GatesReport, most: usize) -> String {
     let mut text = "| | Gate | Actual | Baseline | What |\n|---|---|---:|---:|---|\n".to_owned();
     for (place, gate) in report.gates.iter().enumerate() {
-        let (actual, base) = (gates::cell(gate.actual), gates::cell(gate.base));
+        let (actual, base) = (gates::actual(gate), gates::base(gate));
         let row = format!(
             "| {} | {} | {actual} | {base} | {} |\n",
             mark(gate),

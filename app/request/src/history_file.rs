@@ -40,6 +40,9 @@ pub struct HistoryLine {
     pub steps: usize,
     #[serde(default)]
     pub metrics: Map<String, Value>,
+    /// Those that are only lower bounds.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lower_bounds: Vec<String>,
     #[serde(default)]
     pub gates: Vec<Value>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -72,8 +75,18 @@ pub fn line(run: &Summary, report: &GatesReport) -> Result<String> {
     for value in &run.values {
         metrics.insert(value.id.clone(), json!(value.value));
     }
+    let bounds = run.values.iter().filter(|value| value.is_lower_bound);
     let gates = report.gates.iter().map(|gate| {
-        json!({"name": gate.name(), "level": gate.level, "status": gate.status, "actual": gate.actual, "base": gate.base})
+        let mut line = json!({"name": gate.name(), "level": gate.level, "status": gate.status, "actual": gate.actual, "base": gate.base});
+        for (field, is_bound) in [
+            ("actual_is_lower_bound", gate.actual_is_lower_bound),
+            ("base_is_lower_bound", gate.base_is_lower_bound),
+        ] {
+            if is_bound {
+                line[field] = json!(true);
+            }
+        }
+        line
     });
     let line = HistoryLine {
         schema: SCHEMA.to_owned(),
@@ -82,6 +95,7 @@ pub fn line(run: &Summary, report: &GatesReport) -> Result<String> {
         inputs: run.inputs.clone(),
         steps: run.steps.counted,
         metrics,
+        lower_bounds: bounds.map(|value| value.id.clone()).collect(),
         gates: gates.collect(),
         summary: Some(serde_json::to_value(
             run.clone().shortened(OPS, OP_STEPS).with_series(SERIES),
@@ -110,6 +124,7 @@ pub fn line_of_unreadable(run: &ListedRun, why: &str) -> Result<String> {
         inputs: run.files.iter().map(input).collect(),
         steps: 0,
         metrics: Map::new(),
+        lower_bounds: Vec::new(),
         gates: Vec::new(),
         summary: None,
         unreadable: Some(UnreadableRun {
@@ -337,9 +352,20 @@ impl HistoryLine {
         self.metrics.get(id)?.as_f64()
     }
 
-    /// The steps of a number of the run, as far as they are kept; else the number alone. `None` if it is missing.
+    /// Whether this metric is only a lower bound.
+    pub fn is_lower_bound(&self, id: &str) -> bool {
+        self.lower_bounds.iter().any(|bound| bound == id)
+    }
+
+    /// A metric by its id, unless it is only a lower bound.
+    pub fn exact(&self, id: &str) -> Option<f64> {
+        self.number(id).filter(|_| !self.is_lower_bound(id))
+    }
+
+    /// The steps of a number of the run, as far as they are kept; else the number alone. `None` if it is missing or only a
+    /// lower bound.
     pub fn values(&self, id: &str) -> Option<Vec<f64>> {
-        let middle = self.number(id)?;
+        let middle = self.exact(id)?;
         let series = self
             .summary
             .as_ref()

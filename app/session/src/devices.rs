@@ -44,6 +44,20 @@ pub fn devices_in_words(model: &TraceModel, options: &Options) -> Option<String>
     (!kinds.is_empty()).then(|| kinds.join(" + ") + &only)
 }
 
+/// The same, with the number of devices that the program runs on where the capture holds a part of them: `4 of 8 × TPU v6
+/// Lite`.
+pub fn devices_of_all(model: &TraceModel, options: &Options, all: Option<u64>) -> Option<String> {
+    let devices = devices_in_words(model, options)?;
+    Some(match all {
+        Some(all) if devices.contains(" + ") => {
+            let there = model.tensor_cores().len();
+            format!("{there} of {all} devices: {devices}")
+        }
+        Some(all) => devices.replacen(" ×", &format!(" of {all} ×"), 1),
+        None => devices,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -29,7 +29,7 @@ mod watched_runs;
 pub mod xml;
 
 pub use capture_size::{CaptureSize, LARGEST_BYTES, SizeOfPart};
-pub use devices::devices_in_words;
+pub use devices::{devices_in_words, devices_of_all};
 pub use execution_times::{DeviceExecutions, ExecutionTimes, RecordedBy};
 pub use open::{RequestSession, Session, losses_in_words, lost_on_import};
 pub use run_summary::RunSummary;

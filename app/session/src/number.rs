@@ -23,7 +23,8 @@ pub fn in_column(one: &Cell, column: &Column) -> String {
         Cell::Float(number) => *number > 0.0,
         Cell::Missing | Cell::Text(_) => false,
     };
-    if is_more && (column.id == "change" || column.id.starts_with("change_")) {
+    let is_digit = text.starts_with(|first: char| first.is_ascii_digit());
+    if is_more && is_digit && (column.id == "change" || column.id.starts_with("change_")) {
         format!("+{text}")
     } else {
         text

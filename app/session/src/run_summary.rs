@@ -1,11 +1,11 @@
 //! What a run says of itself in a list of runs.
 
-use analysis::reports::Steps;
+use analysis::reports::{Doctor, Steps};
 use analysis::{Scope, Unit, counted, number};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::devices::devices_in_words;
+use crate::devices::devices_of_all;
 use crate::open::{Session, losses_in_words};
 
 /// Devices, steps, verdict and damage of a run; what is not known is null.
@@ -27,8 +27,10 @@ impl RunSummary {
     /// Of an open run.
     pub fn of(session: &Session) -> Self {
         let steps = session.report::<Steps>(Scope::WholeTrace).ok();
+        let doctor = session.report::<Doctor>(Scope::WholeTrace).ok();
+        let all = doctor.and_then(|report| report.devices_of_program);
         Self {
-            devices: devices_in_words(session.model(), session.options()),
+            devices: devices_of_all(session.model(), session.options(), all),
             // As many as the median is of.
             steps: steps.as_ref().map(|report| report.counted().count()),
             step_ps: steps.and_then(|report| Some(report.time.as_ref()?.median)),
@@ -39,7 +41,7 @@ impl RunSummary {
 
     /// `8 × TPU v5 Lite` and `4 steps, median 11.74 ms`.
     pub fn facts(&self) -> Vec<String> {
-        let devices = self.devices.as_deref().unwrap_or("no device").to_owned();
+        let devices = self.devices.as_deref().unwrap_or("no TPU").to_owned();
         let steps = self.steps.map(|count| {
             let steps = counted(count as u64, "step");
             self.step_ps.map_or_else(

@@ -84,6 +84,8 @@ impl ReportJobs {
                 }
                 let report = report?;
                 let tables = report.tables();
+                let tables = tables.iter().map(|table| table.for_people().into_owned());
+                let tables = tables.collect();
                 Ok(ShownReport { report, tables })
             });
         }

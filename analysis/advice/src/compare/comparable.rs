@@ -5,7 +5,7 @@ use facts::prelude::*;
 
 use super::environment;
 use super::odd_devices::{other_device_steps, other_stragglers};
-use super::summary::{ProgramFacts, StepFacts, Summary};
+use super::summary::{HealthFact, ProgramFacts, StepFacts, Summary};
 use super::traffic::other_traffic;
 
 /// How much a difference between two runs matters for comparing them.
@@ -105,24 +105,6 @@ pub(crate) fn differences(base: &Summary, cand: &Summary, require: &[String]) ->
         Weight::Note,
         why,
     );
-    let health = |run: &Summary| {
-        let ids: Vec<&str> = run
-            .facts
-            .health
-            .iter()
-            .map(|fact| fact.id.as_str())
-            .collect();
-        let lost = if run.facts.lost > 0 {
-            format!("{} lost ", run.facts.lost)
-        } else {
-            String::new()
-        };
-        if ids.is_empty() && lost.is_empty() {
-            "clean".to_owned()
-        } else {
-            format!("{lost}{}", ids.join(" "))
-        }
-    };
     let weight = if base.facts.lost > 0 || cand.facts.lost > 0 {
         Weight::Care
     } else {
@@ -132,13 +114,28 @@ pub(crate) fn differences(base: &Summary, cand: &Summary, require: &[String]) ->
     found.differ(
         "health",
         "Trace health",
-        [health(base), health(cand)],
+        [health(base, cand), health(cand, base)],
         weight,
         why,
     );
     let mut out = found.out;
     out.sort_by_key(|difference| Reverse(difference.weight));
     out
+}
+
+/// What is wrong with the capture of `run` and not with that of `other`: `1 lost, Q03: No steps are recorded`.
+fn health(run: &Summary, other: &Summary) -> String {
+    let lost = run.facts.lost;
+    let lost = (lost > 0).then(|| format!("{lost} lost"));
+    let is_shared = |fact: &HealthFact| other.facts.health.iter().any(|own| own.id == fact.id);
+    let own = run.facts.health.iter().filter(|fact| !is_shared(fact));
+    let words = own.map(|fact| format!("{}: {}", fact.id, fact.message.trim_end_matches('.')));
+    let found: Vec<String> = lost.into_iter().chain(words).collect();
+    match (found.is_empty(), run.facts.health.is_empty()) {
+        (true, true) => "clean".to_owned(),
+        (true, false) => "nothing else".to_owned(),
+        (false, _) => found.join(", "),
+    }
 }
 
 /// What should be the same and is not known of both runs.

@@ -239,8 +239,36 @@ pub struct ValueChange {
     pub of: String,
     /// Provenance of the value.
     pub provenance: Provenance,
-    /// Why a side does not have it.
+    /// Whether the value of each side is only a lower bound: its change is not known then.
+    #[serde(flatten)]
+    pub bounds: BoundSides,
+    /// Why a side does not have it, or only a lower bound.
     pub note: Option<String>,
+}
+
+/// Sides of which only a lower bound is known.
+#[engine::reported]
+#[derive(Copy, Default)]
+pub struct BoundSides {
+    /// Whether that is so of the first side.
+    #[serde(
+        rename = "base_is_lower_bound",
+        skip_serializing_if = "std::ops::Not::not"
+    )]
+    pub base: bool,
+    /// Whether that is so of the second side.
+    #[serde(
+        rename = "cand_is_lower_bound",
+        skip_serializing_if = "std::ops::Not::not"
+    )]
+    pub cand: bool,
+}
+
+impl BoundSides {
+    /// Whether that is so of any side.
+    pub(crate) fn any(self) -> bool {
+        self.base || self.cand
+    }
 }
 
 /// A pair of steps, one of each side of a comparison.

@@ -80,6 +80,7 @@ impl RunValue {
             unit: metric.unit,
             better: metric.better,
             value,
+            is_lower_bound: false,
             of: of.into(),
             provenance,
             note: None,
@@ -217,9 +218,9 @@ pub const METRICS: &[SummaryMetric] = metrics! {
     Run "flops_util_window" pct Higher "" "FLOPs, of the peak over the window" also "flops.utilization_pct";
     Run "flops_util_busy" pct Higher "" "FLOPs, of the peak over the time in which ops ran";
     Run "flops_util_capture" pct Higher "" "FLOPs, of the peak over the profiling session";
-    Run "mxu_util_on_mxu_ops" pct Higher "" "FLOPs of matrix ops, of the peak over their time" also "mxu.utilization_pct";
+    Run "mxu_util_on_mxu_ops" pct Higher "" "FLOPs of matrix ops and of kernels that declare FLOPs, of the peak over their time" also "mxu.utilization_pct";
     Run "mxu_hw" pct Higher "" "Matrix unit utilization by hardware counter";
-    Run "mxu_busy_fraction" pct Higher "" "Time in matrix ops, of the window";
+    Run "mxu_busy_fraction" pct Higher "" "Time in matrix ops and in kernels that declare FLOPs, of the window";
     Run "hbm_util_window" pct Higher "" "HBM traffic, of the peak bandwidth over the window" also "hbm.utilization_pct";
     Run "hbm_util_busy" pct Higher "" "HBM traffic, of the peak bandwidth over the time in which ops ran";
     Run "hbm_hw" pct Higher "" "HBM utilization by hardware counter";

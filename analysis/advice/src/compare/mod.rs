@@ -76,7 +76,7 @@ pub use classes::{MatchedClasses, matched_classes};
 pub use collect::tool;
 pub use comparable::{Difference, Weight};
 pub use comparison::{
-    CompareBrief, CompareOptions, Comparison, ComparisonSide, SeriesChange, ValueChange,
+    BoundSides, CompareBrief, CompareOptions, Comparison, ComparisonSide, SeriesChange, ValueChange,
 };
 pub use comparison::{PredictedOp, PredictionError};
 pub use facts::EnvironmentChange;
@@ -87,6 +87,7 @@ pub use programs::ProgramComparison;
 pub(crate) use run_loop::compilations_in_loop;
 pub use run_loop::{LOOP_COMPILATIONS, LOOP_STEP, LoopChange, SLOW_SHARE, signed};
 pub(crate) use run_spread::{RunSpread, assumed_limit_percent};
+pub(crate) use run_values::KnownValue;
 pub use saved::SummaryError;
 pub use several::{RUNS_SCHEMA, from_json, is_meant, to_json};
 pub use summary::{
@@ -349,25 +350,35 @@ fn value_changes(base: &[Summary], cand: &[Summary], options: &CompareOptions) -
         .flat_map(|run| &run.values)
         .map(|value| value.id.as_str());
     let change = |id: &str| {
-        let known = |runs: &[Summary]| -> Vec<Vec<f64>> {
-            runs.iter()
-                .filter_map(|run| Some(vec![run.run_value(id)?.ok()?]))
-                .collect()
+        let known = |runs: &[Summary]| -> (Vec<Vec<f64>>, bool) {
+            let known = runs.iter().filter_map(|run| run.run_value(id)?.ok());
+            let known: Vec<KnownValue<'_>> = known.collect();
+            let is_bound = known.iter().any(|one| one.at_least_because.is_some());
+            (known.iter().map(|one| vec![one.value]).collect(), is_bound)
         };
-        let (first, second) = (known(base), known(cand));
+        let ((first, base_bound), (second, cand_bound)) = (known(base), known(cand));
+        let bounds = BoundSides {
+            base: base_bound,
+            cand: cand_bound,
+        };
         let facts = base.iter().chain(cand).find_map(|run| run.value(id))?;
-        let lacking = base
-            .iter()
-            .chain(cand)
-            .find_map(|run| run.value(id)?.note.clone());
-        let change = match (&first[..], &second[..]) {
+        let lacking = base.iter().chain(cand).find_map(|run| {
+            let own = run.value(id)?;
+            let is_exact = bounds.any() && own.exact().is_some();
+            own.note.clone().filter(|_| !is_exact)
+        });
+        let mut change = match (&first[..], &second[..]) {
             ([] | [_], [] | [_]) => {
                 let only = |runs: &[Vec<f64>]| runs.first().and_then(|run| run.first()).copied();
                 MetricChange::of_values(only(&first), only(&second))
             }
             _ => MetricChange::of_runs(&first, &second, 0.0, &options.test),
         };
-        let note = lacking.filter(|_| first.is_empty() || second.is_empty());
+        if bounds.any() {
+            change.forget();
+        }
+        let is_lacking = first.is_empty() || second.is_empty() || bounds.any();
+        let note = lacking.filter(|_| is_lacking);
         Some(ValueChange {
             number: SeriesChange {
                 id: id.to_owned(),
@@ -378,6 +389,7 @@ fn value_changes(base: &[Summary], cand: &[Summary], options: &CompareOptions) -
             },
             of: facts.of.clone(),
             provenance: facts.provenance,
+            bounds,
             note,
         })
     };

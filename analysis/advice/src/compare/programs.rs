@@ -10,6 +10,7 @@ use facts::prelude::*;
 use hardware::ici::CollectiveKind;
 use run_reports::hlo::{ProgramContents, ProgramPart, ProgramSum, programs};
 
+use super::run_values::KnownValue;
 use super::summary::{ProgramFacts, RunValue, Summary};
 
 /// Programs that are read: those with most time.
@@ -165,10 +166,9 @@ impl ProgramFacts {
 impl Summary {
     /// The number of a whole run, or why it is not known; `None` if nothing is said of it. Kinds of collectives that a
     /// compiled program does not have are 0, whatever its loops do.
-    pub(crate) fn run_value(&self, id: &str) -> Option<Result<f64, &str>> {
+    pub(crate) fn run_value(&self, id: &str) -> Option<Result<KnownValue<'_>, &str>> {
         if let Some(own) = self.value(id) {
-            let why = || own.note.as_deref().unwrap_or("it is not known");
-            return Some(own.value.ok_or_else(why));
+            return Some(own.known());
         }
         let rest = id.strip_prefix("program.collectives.")?;
         let kind = rest
@@ -178,7 +178,11 @@ impl Summary {
         let all = self.value("program.collectives.all.count")?;
         let is_lowered = self.facts.programs.first()?.is_lowered;
         let why = || all.note.as_deref().unwrap_or("the program is not compiled");
-        Some(if is_lowered { Err(why()) } else { Ok(0.0) })
+        Some(if is_lowered {
+            Err(why())
+        } else {
+            Ok(KnownValue::exact(0.0))
+        })
     }
 }
 

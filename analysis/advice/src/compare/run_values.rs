@@ -10,6 +10,47 @@ use super::metrics::SummaryMetric;
 use super::run_loop;
 use super::summary::RunValue;
 
+impl RunValue {
+    /// What is known of it, or why nothing is.
+    pub(crate) fn known(&self) -> Result<KnownValue<'_>, &str> {
+        let note = || self.note.as_deref();
+        let value = self
+            .value
+            .ok_or_else(|| note().unwrap_or("it is not known"))?;
+        let at_least_because = self
+            .is_lower_bound
+            .then(|| note().unwrap_or("a part of the work is unknown"));
+        Ok(KnownValue {
+            value,
+            at_least_because,
+        })
+    }
+
+    /// The number, unless it is only a lower bound.
+    pub fn exact(&self) -> Option<f64> {
+        self.value.filter(|_| !self.is_lower_bound)
+    }
+}
+
+/// A known number of a run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct KnownValue<'a> {
+    /// The number.
+    pub value: f64,
+    /// Why it is only a lower bound, if it is one.
+    pub at_least_because: Option<&'a str>,
+}
+
+impl KnownValue<'_> {
+    /// A number that is what it says.
+    pub const fn exact(value: f64) -> Self {
+        Self {
+            value,
+            at_least_because: None,
+        }
+    }
+}
+
 /// Numbers of the whole run from the other reports, as far as they apply.
 pub(super) fn values(
     cx: &Context<'_>,
@@ -53,6 +94,9 @@ pub(super) fn values(
         out.extend(run_loop::times(cx, steps));
     }
     out.extend(run_loop::compilations(cx, steps, why_none));
+    for value in &mut out {
+        value.provenance = value.provenance.in_trace(cx.model);
+    }
     out
 }
 
@@ -63,6 +107,7 @@ fn utilization(cx: &Context<'_>) -> Vec<RunValue> {
         unit: metric.unit,
         better: SummaryMetric::with_id(metric.id).map_or(Better::Neither, |listed| listed.better),
         value: metric.value,
+        is_lower_bound: metric.is_lower_bound,
         of: metric.of.clone(),
         provenance: metric.provenance,
         note: metric.note.clone(),

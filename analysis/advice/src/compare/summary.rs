@@ -256,12 +256,15 @@ pub struct RunValue {
     pub better: Better,
     /// `None` if it is unknown.
     pub value: Option<f64>,
+    /// Whether it is only a lower bound; the note says why. Older summaries do not tell.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_lower_bound: bool,
     /// Its reference: the interval, or the meaning of 100 %.
     #[serde(default)]
     pub of: String,
     /// Provenance of the value.
     pub provenance: Provenance,
-    /// Why it is missing.
+    /// Why it is missing, or only a lower bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
@@ -389,7 +392,7 @@ impl Summary {
     }
 
     /// Whether steps were found; otherwise the whole capture counts as one.
-    pub(crate) fn has_steps(&self) -> bool {
+    pub fn has_steps(&self) -> bool {
         self.steps.source != WHOLE_CAPTURE
     }
 

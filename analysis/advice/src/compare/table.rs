@@ -1,6 +1,6 @@
 //! The tables of a comparison.
 
-use engine::{TableBuilder, listed};
+use engine::{LowerBound, TableBuilder, listed};
 use facts::prelude::*;
 use run_reports::hlo::ProgramSum;
 
@@ -8,7 +8,7 @@ use super::attribution::{Attribution, OpChange};
 use super::attribution_table::attribution_table;
 use super::better::Better;
 use super::change::{ChangeVerdict, MetricChange, TestOptions};
-use super::comparison::{Comparison, ComparisonSide, SeriesChange, ValueChange};
+use super::comparison::{BoundSides, Comparison, ComparisonSide, SeriesChange, ValueChange};
 use super::verdict_words::word_of_sides;
 use super::{CauseChain, GroupChange, ShiftEstimate, WHY_ROWS};
 
@@ -324,6 +324,7 @@ fn change_table<'a, R: Copy + 'a>(
     unit: Unit,
     rows: impl Iterator<Item = R>,
     number: fn(R) -> &'a SeriesChange,
+    bounds: Option<fn(R) -> BoundSides>,
 ) -> TableBuilder<'a, R> {
     let [base, cand, change] = match unit {
         Unit::Picoseconds => ["base_ps", "cand_ps", "change_ps"],
@@ -338,12 +339,20 @@ fn change_table<'a, R: Copy + 'a>(
         (estimate.median > 0.0).then(|| 100.0 * half / estimate.median)
     };
     let of = move |row| &number(row).change;
-    Table::of(id, title, rows)
-        .derived("metric", "What", Unit::None, move |row| &number(row).title)
+    let bound = |table: TableBuilder<'a, R>, id, of: fn(BoundSides) -> bool| match bounds {
+        Some(bounds) => table.derived(id, "Bound", Unit::None, move |row| {
+            LowerBound(of(bounds(row)))
+        }),
+        None => table,
+    };
+    let table = Table::of(id, title, rows)
+        .derived("metric", "What", Unit::None, move |row| &number(row).title);
+    let table = bound(table, "base_bound", |sides| sides.base)
         .derived(base, "Base", unit, move |row| Some(of(row).base?.median))
         .derived("base_spread_percent", "±", Unit::Percent, move |row| {
             spread(of(row).base)
-        })
+        });
+    bound(table, "cand_bound", |sides| sides.cand)
         .derived(cand, "Cand", unit, move |row| Some(of(row).cand?.median))
         .derived("cand_spread_percent", "±", Unit::Percent, move |row| {
             spread(of(row).cand)
@@ -374,13 +383,24 @@ fn series_table<'a>(
     unit: Unit,
     notes: Vec<String>,
 ) -> Table {
-    change_table(id, title, unit, series, |series| series)
+    change_table(id, title, unit, series, |series| series, None)
         .notes(notes)
         .build()
 }
 
 /// Note on tables of percentages.
 const POINTS: &str = "Change is in percentage points, of base in percent.";
+
+/// Why values of this unit are only lower bounds, for the reader of a table.
+fn bounds_note(values: &[ValueChange], unit: Unit) -> Option<String> {
+    let of_unit = values.iter().filter(|value| value.number.unit == unit);
+    let bound = of_unit.filter(|value| value.bounds.any());
+    let why: BTreeSet<&str> = bound.filter_map(|value| value.note.as_deref()).collect();
+    let why = joined(why, "; ");
+    (!why.is_empty()).then(|| {
+        format!("At least: only a lower bound is known, so how much it changed is not: {why}.")
+    })
+}
 
 /// One table per unit, because a column has one unit.
 fn values_tables(values: &[ValueChange]) -> Vec<Table> {
@@ -397,8 +417,10 @@ fn values_tables(values: &[ValueChange]) -> Vec<Table> {
     ];
     let table = |(unit, id, title): (Unit, &'static str, &str)| {
         let rows = values.iter().filter(|value| value.number.unit == unit);
-        change_table(id, title, unit, rows, |value| &value.number)
+        let bounds: fn(&ValueChange) -> BoundSides = |value| value.bounds;
+        change_table(id, title, unit, rows, |value| &value.number, Some(bounds))
             .derived("of", "Of (in base)", Unit::None, |row| &row.of)
+            .notes(bounds_note(values, unit))
             .notes((unit == Unit::Percent).then(|| POINTS.to_owned()))
             .build()
     };

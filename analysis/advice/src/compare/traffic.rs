@@ -18,7 +18,7 @@ pub(super) fn other_traffic(base: &Summary, cand: &Summary) -> Option<[String; 2
     // The share is of steps without unusually long ones, which the median does not see either.
     let at_peak_ps = |run: &Summary| {
         let step_ps = median(&run.step_values("step.time_ps")?)?;
-        Some(step_ps * run.value("hbm_util_steady_percent")?.value? / 100.0)
+        Some(step_ps * run.value("hbm_util_steady_percent")?.exact()? / 100.0)
     };
     let times = [at_peak_ps(base)?, at_peak_ps(cand)?];
     let (least, most) = (times[0].min(times[1]), times[0].max(times[1]));

@@ -3,7 +3,7 @@
 use facts::prelude::*;
 use run_reports::hlo::HloOp;
 
-use crate::gates::{Gate, GateLevel, GatesReport, Status, StepAggregate};
+use crate::gates::{Gate, GatesReport, Status};
 
 /// The answer to an expectation.
 #[engine::titled]
@@ -104,16 +104,9 @@ impl ExpectReport {
                 Verdict::NotMet => Status::Fail,
                 Verdict::Unknown => Status::Inconclusive,
             },
-            level: GateLevel::Error,
-            kind: "expectation",
-            metric: row.name.clone(),
-            op: None,
-            module: None,
-            aggregate: StepAggregate::Median,
             actual: row.count.map(|count| count as f64),
-            base: None,
-            limit: String::new(),
             message: format!("{}: {}", row.name, row.message),
+            ..Gate::unjudged("expectation", &row.name)
         };
         GatesReport {
             statement: self.statement.clone(),

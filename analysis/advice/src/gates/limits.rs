@@ -5,6 +5,7 @@ use math::resample::Statistic;
 use serde::Deserialize;
 
 use super::metrics::{number, written_difference, written_unit};
+use crate::compare::BoundSides;
 
 /// The effect of a failure.
 #[engine::titled]
@@ -163,12 +164,31 @@ impl Regression {
         joined([number, percent].into_iter().flatten(), ", ")
     }
 
-    pub(super) fn is_exceeded(&self, change: f64, percent: Option<f64>) -> bool {
+    /// Whether a change exceeds a limit; `None` if that is not known, because a number may be higher than it is shown.
+    pub(super) fn exceeds(
+        &self,
+        change: f64,
+        percent: Option<f64>,
+        bounds: BoundSides,
+    ) -> Option<bool> {
         // From zero, any increase exceeds any percentage.
         let percent = percent.unwrap_or(if change > 0.0 { f64::INFINITY } else { 0.0 });
-        self.max_increase_pct.is_some_and(|limit| percent > limit)
-            || self.max_increase_abs.is_some_and(|limit| change > limit)
-            || self.max_decrease_pct.is_some_and(|limit| -percent > limit)
-            || self.max_decrease_abs.is_some_and(|limit| -change > limit)
+        let (most_more, most_less) = (
+            (self.max_increase_pct, self.max_increase_abs),
+            (self.max_decrease_pct, self.max_decrease_abs),
+        );
+        let is_beyond = |limits: (Option<f64>, Option<f64>), percent: f64, change: f64| {
+            limits.0.is_some_and(|limit| percent > limit)
+                || limits.1.is_some_and(|limit| change > limit)
+        };
+        let rises = is_beyond(most_more, percent, change);
+        let falls = is_beyond(most_less, -percent, -change);
+        // A run that is higher than shown rises more, and from a base that is higher it falls more.
+        if rises && !bounds.base || falls && !bounds.cand {
+            return Some(true);
+        }
+        let may_rise = bounds.cand && most_more != (None, None);
+        let may_fall = bounds.base && most_less != (None, None);
+        (!(rises || falls || may_rise || may_fall)).then_some(false)
     }
 }

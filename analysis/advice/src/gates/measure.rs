@@ -4,7 +4,7 @@
 //! both `step.time_ps`.
 
 use device_reports::StepPart;
-use engine::glob;
+use engine::{LowerBound, glob};
 use facts::prelude::*;
 use math::stats::median;
 use regex_lite::Regex;
@@ -70,7 +70,7 @@ pub(super) fn check_op(pattern: &str, runs: &[&Summary]) -> Result<(), String> {
     let nearest = nearest::of(bare, ops().map(without_number))
         .map(|name| format!("; did you mean \"{name}*\"?"));
     Err(format!(
-        "no op of the run matches {pattern:?}{}",
+        "no op in the steps of the run matches {pattern:?}{}",
         nearest.unwrap_or_default()
     ))
 }
@@ -86,8 +86,12 @@ pub struct MetricRuns {
     ps: Option<f64>,
     /// Number of matching ops, in the run with the most of them.
     ops: usize,
+    /// Whether an op matches by its name, with time of this kind or not: what has none takes 0.
+    is_named: bool,
     /// Possible additional time per step of small ops that a shortened summary does not list.
     unlisted: Option<f64>,
+    /// Why the numbers of a run are only lower bounds, if they are.
+    at_least_because: Option<String>,
 }
 
 /// A metric on both sides of a comparison.
@@ -127,7 +131,7 @@ impl MetricOfBoth {
         let floor = listed_from(base).max(listed_from(cand));
         let [base, cand] = [base, cand].map(|runs| of_ops(runs, metric, scale, pattern, floor));
         let (base, cand) = (base?, cand?);
-        if base.ops + cand.ops == 0 {
+        if !(base.is_named || cand.is_named) {
             return Err(no_op(pattern, floor));
         }
         let more = |here: &MetricRuns, there: &MetricRuns| {
@@ -159,7 +163,7 @@ impl MetricRuns {
         if wanted.metric.per == MetricScope::Op {
             let pattern = op.unwrap_or("*");
             let found = of_ops(runs, id, scale, pattern, 0.0)?;
-            return if found.ops > 0 {
+            return if found.is_named {
                 Ok(found)
             } else {
                 Err(no_op(pattern, listed_from(runs)))
@@ -167,6 +171,7 @@ impl MetricRuns {
         }
         let ps = wanted.is_time().then_some(scale);
         let (mut found, mut is_series, mut why) = (Vec::new(), false, None);
+        let mut at_least_because = None;
         for run in runs {
             // A part in which this run spends no time has no series either.
             if let Some(values) = run.step_values(id).filter(|values| !values.is_empty()) {
@@ -174,7 +179,10 @@ impl MetricRuns {
                 found.push(values.iter().map(|value| value / scale).collect());
             } else if let Some(value) = run.run_value(id) {
                 match value {
-                    Ok(number) => found.push(vec![number / scale]),
+                    Ok(number) => {
+                        found.push(vec![number.value / scale]);
+                        at_least_because = at_least_because.or(number.at_least_because);
+                    }
                     Err(unknown) => why = Some(unknown.to_owned()),
                 }
             } else if wanted.metric.per != MetricScope::Run && run.steps.why_none.is_some() {
@@ -196,7 +204,9 @@ impl MetricRuns {
                 is_series,
                 ps,
                 ops: 0,
+                is_named: false,
                 unlisted: None,
+                at_least_because: at_least_because.map(str::to_owned),
             }),
             (true, Some(why)) => Err(format!("{name}: {why}")),
             (true, None) if id.starts_with("program.") => Err(format!(
@@ -231,8 +241,25 @@ impl MetricRuns {
             is_series: true,
             ps: None,
             ops: 0,
+            is_named: false,
             unlisted: None,
+            at_least_because: None,
         }
+    }
+
+    /// Why a number of these runs is only a lower bound, if it is one: then each aggregate is one, too.
+    pub(super) fn at_least_because(&self) -> Option<&str> {
+        self.at_least_because.as_deref()
+    }
+
+    /// Whether a number of these runs is only a lower bound.
+    pub(super) fn is_lower_bound(&self) -> bool {
+        self.at_least_because.is_some()
+    }
+
+    /// A number of these runs as a gate says it: `at least 9.000 %`.
+    pub(super) fn said(&self, value: f64, metric: &str) -> String {
+        LowerBound(self.is_lower_bound()).of(metrics::written(value, metric))
     }
 
     /// Number of values.
@@ -274,20 +301,28 @@ fn of_ops(
         is_series: true,
         ps: Some(scale),
         ops: 0,
+        is_named: false,
         unlisted: None,
+        at_least_because: None,
     };
     for run in runs.iter().filter(|run| !run.ops.is_empty()) {
         let steps = run.ops.iter().map(|op| op.values.len()).max().unwrap_or(0);
         let mut sums = vec![0.0; steps];
-        let mut ops = 0;
-        let counts = |op: &&OpTimes| op.middle_ps >= floor && is_metric(op) && is_wanted(&op.name);
-        for op in run.ops.iter().filter(counts) {
+        let (mut ops, mut named) = (0, 0);
+        let is_meant =
+            |op: &&OpTimes| (op.middle_ps >= floor || !is_metric(op)) && is_wanted(&op.name);
+        for op in run.ops.iter().filter(is_meant) {
+            named += 1;
+            if !is_metric(&op) {
+                continue;
+            }
             ops += 1;
             for (sum, value) in sums.iter_mut().zip(&op.values) {
                 *sum += value / scale;
             }
         }
         found.ops = found.ops.max(ops);
+        found.is_named |= named > 0;
         if run.ops_not_listed > 0 {
             let of_metric = |part: StepPart| {
                 if metric == "op.time" {
@@ -305,7 +340,7 @@ fn of_ops(
             // A name selects one op per program, a pattern any number of ops.
             let (is_pattern, others) = (
                 is_pattern(pattern),
-                run.facts.programs.len().saturating_sub(ops),
+                run.facts.programs.len().saturating_sub(named),
             );
             // Ops that run in a few steps only may take no time in the middle half, but still count.
             if (is_pattern || others > 0) && rest().next().is_some() {
@@ -340,7 +375,7 @@ fn no_op(pattern: &str, floor: f64) -> String {
     } else {
         String::new()
     };
-    format!("no op matches {pattern:?}{above}")
+    format!("no op in the steps of the run matches {pattern:?}{above}")
 }
 
 /// Whether the pattern can match several ops.

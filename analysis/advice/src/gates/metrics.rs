@@ -1,5 +1,6 @@
 //! Names of metrics as users write them, with any fitting unit.
 
+use engine::number::LEAST_PERCENT;
 use facts::prelude::*;
 
 use super::nearest;
@@ -46,6 +47,16 @@ pub(super) fn written_unit(name: &str) -> String {
     suffix
         .filter(|suffix| !suffix.3.is_empty())
         .map_or_else(String::new, |suffix| format!(" {}", suffix.3))
+}
+
+/// A value of a metric with the unit of its name.
+pub(super) fn written(value: f64, name: &str) -> String {
+    let unit = written_unit(name);
+    if unit == " %" && value.abs() < LEAST_PERCENT {
+        engine::number::value(value, Unit::Percent)
+    } else {
+        number(value) + &unit
+    }
 }
 
 /// The unit of a difference as it is written behind a number: percentages differ by points.

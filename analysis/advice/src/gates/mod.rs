@@ -19,7 +19,8 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use crate::compare::{
-    CompareOptions, Comparison, Summary, TestOptions, are_computed, compare, matched_classes,
+    BoundSides, CompareOptions, Comparison, Summary, TestOptions, are_computed, compare,
+    matched_classes,
 };
 use measure::MetricOfBoth;
 use metrics::{written_difference, written_unit};
@@ -131,17 +132,12 @@ fn judge_budget(
         (None, None) => "no limit".to_owned(),
     };
     let mut gate = Gate {
-        kind: "budget",
-        metric: budget.metric.clone(),
         op: budget.op.clone(),
         module: budget.module.clone(),
         aggregate,
         level,
-        status: Status::Inconclusive,
-        actual: None,
-        base: None,
         limit,
-        message: String::new(),
+        ..Gate::unjudged("budget", &budget.metric)
     };
     if let Some(why) = mixed_sessions(sides.runs) {
         gate.message = format!("{}: {why}", budget.metric);
@@ -153,21 +149,29 @@ fn judge_budget(
     let measured = match measured {
         Ok(measured) => measured,
         Err(why) => {
-            gate.message = why;
+            gate.message = gate.without_number(&why);
             return gate;
         }
     };
     let actual = measured.aggregate(aggregate);
-    gate.actual = actual;
+    (gate.actual, gate.actual_is_lower_bound) = (actual, measured.is_lower_bound());
     let Some(actual) = actual else { return gate };
-    let exceeds =
-        budget.max.is_some_and(|max| actual > max) || budget.min.is_some_and(|min| actual < min);
+    let is_above = budget.max.is_some_and(|max| actual > max);
+    let exceeds = is_above || budget.min.is_some_and(|min| actual < min);
     gate.message = format!(
-        "{} is {}{unit}, allowed {}",
+        "{} is {}, allowed {}",
         gate.subject(),
-        number(actual),
+        measured.said(actual, &budget.metric),
         gate.limit
     );
+    // The number may be higher: what is above a maximum already is above it in any case, and so is what reaches a minimum.
+    if let Some(why) = measured.at_least_because()
+        && !is_above
+        && (exceeds || budget.max.is_some())
+    {
+        gate.message.push_str(&only_a_bound(why));
+        return gate;
+    }
     let steps = measured.steps();
     if measured.is_series
         && !sides.are_computed()
@@ -190,6 +194,11 @@ fn judge_budget(
     }
     gate.status = if exceeds { Status::Fail } else { Status::Pass };
     gate
+}
+
+/// What a gate says that a lower bound does not decide.
+fn only_a_bound(why: &str) -> String {
+    format!(", but only a lower bound is known: {why}")
 }
 
 /// The reason why a run that mixes sessions proves nothing.
@@ -254,30 +263,34 @@ fn judge_regression(
 ) -> Gate {
     let aggregate = regression.aggregate.unwrap_or(config.defaults.aggregate);
     let mut gate = Gate {
-        kind: "regression",
-        metric: regression.metric.clone(),
         op: regression.op.clone(),
         module: regression.module.clone(),
         aggregate,
         level,
-        status: Status::Inconclusive,
-        actual: None,
-        base: None,
         limit: regression.limit(),
-        message: String::new(),
+        ..Gate::unjudged("regression", &regression.metric)
     };
     match compared(sides, regression, (&gate.subject(), aggregate), config) {
-        Ok((status, actual, base, message)) => {
-            (gate.status, gate.actual, gate.base, gate.message) =
-                (status, Some(actual), Some(base), message);
+        Ok((status, numbers, message)) => {
+            (gate.status, gate.message) = (status, message);
+            (gate.actual, gate.base) = (Some(numbers.actual), Some(numbers.base));
+            (gate.actual_is_lower_bound, gate.base_is_lower_bound) =
+                (numbers.bounds.cand, numbers.bounds.base);
         }
-        Err(why) if why.contains(&regression.metric) => gate.message = why,
-        Err(why) => gate.message = format!("{}: {why}", gate.subject()),
+        Err(why) => gate.message = gate.without_number(&why),
     }
     gate
 }
 
-type GateJudgement = (Status, f64, f64, String);
+type GateJudgement = (Status, ComparedNumbers, String);
+
+/// What a regression is judged by.
+#[derive(Clone, Copy)]
+struct ComparedNumbers {
+    actual: f64,
+    base: f64,
+    bounds: BoundSides,
+}
 
 #[expect(clippy::too_many_lines, reason = "one kind of limit after the other")]
 fn compared(
@@ -316,29 +329,46 @@ fn compared(
         }
     };
     let is_exceeded = |base: f64, actual: f64| {
-        regression.is_exceeded(actual - base, of_base(actual - base, base))
+        let change = actual - base;
+        let exceeds = regression.exceeds(change, of_base(change, base), BoundSides::default());
+        exceeds == Some(true)
     };
     let change = after - before;
     let percent = of_base(change, before);
-    let exceeds = is_exceeded(before, after);
+    let numbers = ComparedNumbers {
+        actual: after,
+        base: before,
+        bounds: BoundSides {
+            base: first.is_lower_bound(),
+            cand: second.is_lower_bound(),
+        },
+    };
+    let bounds = numbers.bounds;
     let test = (regression.alpha, config.defaults.min_steps);
     let effect = regression
         .min_effect_ms
         .and_then(|ms| first.of_ms(ms))
         .or(regression.min_effect)
         .unwrap_or(0.0);
-    let (unit, difference) = (
-        written_unit(&regression.metric),
-        written_difference(&regression.metric),
-    );
-    let shown = Some(regression.shown(change, percent)).filter(|shown| !shown.is_empty());
+    let difference = written_difference(&regression.metric);
+    let shown = Some(regression.shown(change, percent));
+    let shown = shown.filter(|shown| !(shown.is_empty() || bounds.any()));
     let mut message = format!(
-        "{subject} is {}{unit}, was {}{unit}{}, allowed {}",
-        number(after),
-        number(before),
+        "{subject} is {}, was {}{}, allowed {}",
+        second.said(after, &regression.metric),
+        first.said(before, &regression.metric),
         shown.map(|shown| format!(" ({shown})")).unwrap_or_default(),
         regression.limit()
     );
+    // More than a bound may be more than the smallest change that counts.
+    let exceeds = regression
+        .exceeds(change, percent, bounds)
+        .filter(|exceeds| !(*exceeds && bounds.any() && change.abs() < effect));
+    let Some(exceeds) = exceeds else {
+        let why = first.at_least_because().or(second.at_least_because());
+        message.push_str(&only_a_bound(why.unwrap_or_default()));
+        return Ok((Status::Inconclusive, numbers, message));
+    };
     let is_series = first.is_series && second.is_series;
     let has_several = first.runs.len().max(second.runs.len()) > 1;
     let needs_proof = regression
@@ -349,7 +379,7 @@ fn compared(
         && let Some(few) = too_few(first.steps().min(second.steps()), aggregate, config)
     {
         let _ = write!(message, ", but {few}");
-        return Ok((Status::Inconclusive, after, before, message));
+        return Ok((Status::Inconclusive, numbers, message));
     }
     if is_exceeded(before + unlisted.0, after + unlisted.1) != exceeds
         && change.abs() + unlisted.0.max(unlisted.1) >= effect
@@ -360,7 +390,7 @@ fn compared(
             message,
             ", but one side lists only its largest ops and may have {more}{difference} more"
         );
-        return Ok((Status::Inconclusive, after, before, message));
+        return Ok((Status::Inconclusive, numbers, message));
     }
     if exceeds && change.abs() < effect {
         let _ = write!(
@@ -370,7 +400,7 @@ fn compared(
         );
     }
     if !exceeds || change.abs() < effect {
-        return Ok((Status::Pass, after, before, message));
+        return Ok((Status::Pass, numbers, message));
     }
     // One long step proves nothing: garbage collection, a checkpoint, another job on the host.
     let without = second
@@ -378,7 +408,7 @@ fn compared(
         .filter(|_| needs_proof && is_series && aggregate == StepAggregate::Mean);
     if without.is_some_and(|without| !is_exceeded(before, without)) {
         message.push_str("; within noise: a single long step makes the difference");
-        return Ok((Status::Pass, after, before, message));
+        return Ok((Status::Pass, numbers, message));
     }
     let found = if needs_proof {
         proof(&first, &second, aggregate, effect, test)
@@ -402,7 +432,7 @@ fn compared(
             Status::Inconclusive
         }
     };
-    Ok((status, after, before, message))
+    Ok((status, numbers, message))
 }
 
 /// Compares with a baseline and evaluates the gates.

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use engine::LowerBound;
 use facts::prelude::*;
 
 use super::limits::{GateLevel, StepAggregate};
@@ -37,9 +38,17 @@ pub struct Gate {
     pub module: Option<String>,
     /// How the steps of a run are aggregated.
     pub aggregate: StepAggregate,
+    /// Whether the value of the run is only a lower bound.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[column("Bound", id = "actual_bound", with = |gate| LowerBound(gate.actual_is_lower_bound))]
+    pub actual_is_lower_bound: bool,
     /// Value of the run, in the unit of the metric's name.
     #[column]
     pub actual: Option<f64>,
+    /// Whether the value of the baseline is only a lower bound.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[column("Bound", id = "base_bound", with = |gate| LowerBound(gate.base_is_lower_bound))]
+    pub base_is_lower_bound: bool,
     /// Value of the baseline.
     #[column("Baseline")]
     pub base: Option<f64>,
@@ -51,6 +60,25 @@ pub struct Gate {
 }
 
 impl Gate {
+    /// A gate that is not judged yet.
+    pub(crate) fn unjudged(kind: &'static str, metric: &str) -> Self {
+        Self {
+            status: Status::Inconclusive,
+            level: GateLevel::Error,
+            kind,
+            metric: metric.to_owned(),
+            op: None,
+            module: None,
+            aggregate: StepAggregate::Median,
+            actual_is_lower_bound: false,
+            actual: None,
+            base_is_lower_bound: false,
+            base: None,
+            limit: String::new(),
+            message: String::new(),
+        }
+    }
+
     /// `step.time_ms (p90) +10 %`: unique enough to identify the gate in every run.
     pub fn name(&self) -> String {
         // Expectations name no limit beside themselves.
@@ -72,6 +100,15 @@ impl Gate {
             let _ = write!(text, " ({})", self.aggregate.title());
         }
         text
+    }
+
+    /// The message where there is no number to judge.
+    pub(super) fn without_number(&self, why: &str) -> String {
+        if why.contains(&self.metric) {
+            why.to_owned()
+        } else {
+            format!("{}: {why}", self.subject())
+        }
     }
 
     /// The message without the name before it, for what several gates have in common.

@@ -8,7 +8,7 @@ use facts::prelude::*;
 use trace_model::{IssueKind, locked};
 
 use super::finding::short_name;
-use super::{Finding, HintEvidence, NoFinding, PossibleSaving, RuleResult};
+use super::{CountedDevices, Finding, HintEvidence, NoFinding, PossibleSaving, RuleResult};
 use crate::what_if::{Scenario, SharedReplay};
 
 /// What changes save; the error says why that is unknown.
@@ -28,6 +28,7 @@ pub struct HintFacts<'a> {
     /// The class of every op.
     pub classes: &'a OpClasses,
     ops: OnceLock<Result<Arc<OpsReport>>>,
+    devices: OnceLock<CountedDevices>,
     savings: Mutex<Vec<(Vec<Scenario>, Saving)>>,
 }
 
@@ -71,6 +72,7 @@ impl<'a> HintFacts<'a> {
             framework,
             classes,
             ops: OnceLock::new(),
+            devices: OnceLock::new(),
             savings: Mutex::default(),
         }
     }
@@ -223,15 +225,26 @@ impl<'a> HintFacts<'a> {
         }
     }
 
+    /// The devices that shares of device time are of.
+    ///
+    /// # Errors
+    ///
+    /// The trace has no ops in this scope.
+    pub(crate) fn devices(&self) -> Result<&CountedDevices> {
+        let ops = self.ops()?;
+        Ok(self
+            .devices
+            .get_or_init(|| CountedDevices::busy(self.cx, ops)))
+    }
+
     /// Ops for which `wanted`, most self time first.
     ///
     /// # Errors
     ///
     /// The trace has no ops in this scope.
     pub(crate) fn select(&self, wanted: impl Fn(&OpRow) -> bool) -> Result<OpSelection<'_>> {
-        let ops = self.ops()?;
-        let rows = ops.rows.iter().filter(|row| wanted(row));
-        Ok(OpSelection::of(rows, ops, None))
+        let rows = self.ops()?.rows.iter().filter(|row| wanted(row));
+        Ok(OpSelection::of(rows, self.devices()?, None))
     }
 
     /// Ops for which `wanted`, if together they take at least `limit` percent of device time.
@@ -263,7 +276,7 @@ impl<'a> HintFacts<'a> {
         let alike = LikeOps::of(ops.rows.iter().filter(|row| kind(row)));
         let rows = alike.into_iter().filter(wanted).flat_map(|like| like.rows);
         let least = self.limit(limit);
-        let found = OpSelection::of(rows, ops, Some(least));
+        let found = OpSelection::of(rows, self.devices()?, Some(least));
         if found.rows.is_empty() || found.percent() < least {
             return Err(NoFinding::Nothing);
         }
@@ -292,31 +305,49 @@ fn each(steps: &StepsReport) -> Option<(f64, usize)> {
 pub struct OpSelection<'r> {
     /// Most self time first.
     pub rows: Vec<&'r OpRow>,
-    /// Σ self time, over all devices.
+    /// Σ self time, over `devices`.
     pub self_ps: Picos,
-    /// Device time: the windows of all devices added up.
-    pub total_ps: Picos,
+    /// The devices that shares are of.
+    pub devices: &'r CountedDevices,
     /// The share of device time, in percent, from which on they matter.
     limit: Option<f64>,
 }
 
 impl<'r> OpSelection<'r> {
     /// Those of `rows` that take time.
-    fn of(rows: impl Iterator<Item = &'r OpRow>, ops: &OpsReport, limit: Option<f64>) -> Self {
+    fn of(
+        rows: impl Iterator<Item = &'r OpRow>,
+        devices: &'r CountedDevices,
+        limit: Option<f64>,
+    ) -> Self {
         let mut rows: Vec<&OpRow> = rows.filter(|row| row.self_time_ps > Picos::ZERO).collect();
         rows.sort_by_key(|row| Reverse(row.self_time_ps));
-        let self_ps = rows.iter().map(|row| row.self_time_ps).sum();
         Self {
+            self_ps: rows.iter().map(|row| devices.self_time(row)).sum(),
             rows,
-            self_ps,
-            total_ps: ops.total_time_ps,
+            devices,
             limit,
+        }
+    }
+
+    /// Those of them for which `wanted`.
+    pub(crate) fn part(&self, wanted: impl Fn(&OpRow) -> bool) -> Self {
+        let rows: Vec<&OpRow> = self
+            .rows
+            .iter()
+            .copied()
+            .filter(|row| wanted(row))
+            .collect();
+        Self {
+            self_ps: rows.iter().map(|row| self.devices.self_time(row)).sum(),
+            rows,
+            ..*self
         }
     }
 
     /// Σ self time ÷ device time, percent; 0 without device time.
     pub(crate) fn percent(&self) -> f64 {
-        Percent::of(self.self_ps, self.total_ps)
+        Percent::of(self.self_ps, self.devices.total_ps)
             .unwrap_or_default()
             .0
     }
@@ -342,7 +373,7 @@ impl<'r> OpSelection<'r> {
         const SHOWN: usize = 3;
         const LEAST: f64 = 0.05;
         let matters = |&(nth, row): &(usize, &&OpRow)| {
-            nth == 0 || row.self_time_ps.as_ps_f64() >= LEAST * self.self_ps.as_ps_f64()
+            nth == 0 || self.devices.self_time(row).as_ps_f64() >= LEAST * self.self_ps.as_ps_f64()
         };
         let rows = self.rows.iter().enumerate().take(SHOWN);
         let names: Vec<String> = rows
@@ -354,7 +385,8 @@ impl<'r> OpSelection<'r> {
 
     /// `what` takes so much of the device time, as a clause.
     pub(crate) fn take(&self, what: &str) -> String {
-        format!("{what} take {:.1} of device time", Percent(self.percent()))
+        let share = Percent(self.percent());
+        format!("{what} take {share:.1} of {}", self.devices.time())
     }
 
     /// What most rules about ops say: `what` takes so much of the device time.
@@ -370,7 +402,7 @@ impl<'r> OpSelection<'r> {
 
     /// The share of `what` in device time.
     pub(crate) fn evidence(&self, what: &str) -> HintEvidence {
-        HintEvidence::percent(what, self.percent(), "device time", self.limit)
+        HintEvidence::percent(what, self.percent(), self.devices.time(), self.limit)
     }
 
     /// Each takes no time.

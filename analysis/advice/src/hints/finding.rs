@@ -20,6 +20,8 @@ pub struct Finding {
     pub statement: String,
     /// What to do about just this, as sentences that come before those of the page; empty where the page says it all.
     pub advice: String,
+    /// Beginnings of sentences of the page that are left out: what was seen excludes them, or the advice says them.
+    pub leaves_out: Vec<&'static str>,
     /// The code or setting to copy, where it depends on the capture; that of the page where `None`, none where empty.
     pub code: Option<String>,
     /// What was compared with what.
@@ -41,6 +43,8 @@ pub struct Finding {
     pub is_minor: bool,
     /// What a fix could save.
     pub saving: PossibleSaving,
+    /// Which of several remedies saves it, in words that follow `with`; `None` where all do.
+    pub saved_by: Option<&'static str>,
 }
 
 /// What a fix could save at most.
@@ -210,10 +214,17 @@ impl PossibleSaving {
 }
 
 impl Finding {
-    /// With advice on just this, and the code for it in place of that of the page, where there is any.
-    pub(super) fn advising(self, advice: &str, code: Option<&str>) -> Self {
+    /// With advice on just this, without the sentences of the page that begin so, and with the code for it in place of
+    /// that of the page, where there is any.
+    pub(super) fn advising(
+        self,
+        advice: &str,
+        leaves_out: &[&'static str],
+        code: Option<&str>,
+    ) -> Self {
         Self {
             advice: advice.to_owned(),
+            leaves_out: leaves_out.to_vec(),
             code: Some(code.unwrap_or_default().to_owned()),
             ..self
         }

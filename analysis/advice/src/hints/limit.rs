@@ -13,6 +13,9 @@ pub struct LoopLimit {
     pub share: String,
     /// Devices that the times are means of.
     pub devices: usize,
+    /// Whether devices that are away for a part of the run, or run next to nothing, are left out of them.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub are_busy: bool,
     /// The use of the time.
     pub id: TimeUse,
     /// Its time.
@@ -70,7 +73,12 @@ impl LoopLimit {
     /// The sentence with its times as `time` writes them.
     pub fn sentence(&self, time: impl Fn(Picos) -> String) -> String {
         let length = |ps: f64| time(Picos::rounded(ps));
-        let each = if self.devices > 1 { " per device" } else { "" };
+        let each = match (self.devices > 1, self.are_busy) {
+            (true, true) => " per busy device",
+            (true, false) => " per device",
+            (false, true) => " on the busy device",
+            (false, false) => "",
+        };
         let (own, whole) = (length(self.time_ps), length(self.of_ps));
         format!("{}: {own} of {whole}{each}", self.share)
     }

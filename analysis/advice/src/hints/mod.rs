@@ -23,6 +23,7 @@
 //! `docs/hints` of the repository.
 
 mod async_collectives;
+mod devices;
 mod engine;
 mod facts;
 mod finding;
@@ -36,6 +37,7 @@ use ::facts::prelude::*;
 
 use finding::short_name;
 
+pub use devices::CountedDevices;
 pub use facts::{HintFacts, OpSelection, StepTime};
 pub use finding::{Finding, FindingPlace, HintEvidence, NoFinding, PossibleSaving, RuleResult};
 pub use limit::{LoopLimit, OutsideLoop, TimePart};

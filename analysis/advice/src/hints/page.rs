@@ -18,6 +18,7 @@
 //! ```
 
 use facts::Framework;
+use trace_model::joined;
 
 /// A page, cut into its sections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,8 +30,19 @@ pub const SECTIONS: [&str; 5] = ["Cause", "Check", "Fix", "Example", "Source"];
 /// Begins and ends a block of code.
 const FENCE: &str = "```";
 
+/// Each with the space that follows it.
+fn sentences(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let end = rest.find(". ").map_or(rest.len(), |at| at + 2);
+        let (sentence, others) = rest.split_at_checked(end)?;
+        rest = others;
+        (!sentence.is_empty()).then_some(sentence)
+    })
+}
+
 fn words<'a>(words: impl Iterator<Item = &'a str>) -> String {
-    trace_model::joined(words, " ")
+    joined(words, " ")
 }
 
 impl Page {
@@ -59,6 +71,28 @@ impl Page {
         let text = own.or_else(|| self.section("Fix")).unwrap_or_default();
         let paragraphs = text.split("\n\n").filter(|text| !text.starts_with(FENCE));
         words(paragraphs.flat_map(str::split_whitespace))
+    }
+
+    /// The same without the sentences that begin so.
+    pub(crate) fn action_without(&self, framework: Framework, left_out: &[&str]) -> String {
+        let action = self.action(framework);
+        let stays = |sentence: &&str| !left_out.iter().any(|begin| sentence.starts_with(begin));
+        joined(sentences(&action).filter(stays), "")
+            .trim_end()
+            .to_owned()
+    }
+
+    /// Whether a sentence on what to do begins so, in the words of any framework.
+    pub(crate) fn says(&self, begin: &str) -> bool {
+        let all = [
+            Framework::Jax,
+            Framework::PyTorchXla,
+            Framework::TensorFlow,
+            Framework::Any,
+        ];
+        all.into_iter().any(|framework| {
+            sentences(&self.action(framework)).any(|sentence| sentence.starts_with(begin))
+        })
     }
 
     /// The first thing to do, in one sentence for all frameworks.
@@ -94,6 +128,9 @@ mod tests {
         assert_eq!(page.action(Framework::Jax), "Do that.");
         assert_eq!(page.action(Framework::PyTorchXla), "Do this. More.");
         assert_eq!(page.brief(), "Do this.");
+        assert_eq!(page.action_without(Framework::Any, &["Do this"]), "More.");
+        assert_eq!(page.action_without(Framework::Any, &["More"]), "Do this.");
+        assert!(page.says("Do that") && page.says("More") && !page.says("this"));
     }
 
     #[test]

@@ -62,6 +62,9 @@ pub struct Hint {
     /// The saving as a share of the step.
     #[column("Of step")]
     pub saving_percent: Option<Percent>,
+    /// Which of several remedies saves it: `weights in int8 or fp8`; missing where all do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub saved_by: Option<&'static str>,
     /// What was seen, one sentence.
     #[column("Seen")]
     pub statement: String,
@@ -192,7 +195,7 @@ pub struct HintOp {
     /// `file:line`.
     #[column]
     pub source: Option<String>,
-    /// Self time over all devices.
+    /// Self time over the devices of [`HintsReport::sums_over`].
     #[column("Self time (sum)", measured)]
     pub self_time_ps: Picos,
     /// The op in the model.

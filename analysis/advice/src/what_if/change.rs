@@ -47,7 +47,7 @@ impl Scenario {
         };
         match self {
             Self::Ops { what, factors } => {
-                let what = format!("{what} ({} ops)", factors.len());
+                let what = format!("{what} ({})", counted(factors.len(), "op"));
                 match factors
                     .values()
                     .copied()
@@ -269,7 +269,7 @@ pub(super) fn apply(
             collective: false,
             factor,
         }),
-        Scenario::Chip { flops, hbm } => return chip(cx, *flops, *hbm, out).map(Some),
+        Scenario::Chip { flops, hbm } => return chip(cx, *flops, *hbm, out),
         Scenario::Idle(factor) => out.gaps.push(GapChange::Times(*factor)),
         Scenario::NoCompile => out.gaps.extend(no_compile(cx, schedule)?),
         &Scenario::StepAtLeast(ps) => out.step_at_least_ps = out.step_at_least_ps.max(ps),
@@ -286,8 +286,9 @@ pub(super) fn scaled(time: Picos, factor: f64) -> Picos {
     Picos::rounded(time.as_ps_f64() * factor)
 }
 
-/// An op that took `e` times its minimum time takes `e` times the new minimum time.
-fn chip(cx: &Context<'_>, flops: f64, hbm: f64, out: &mut ReplayChanges) -> Result<String> {
+/// An op that took `e` times its minimum time takes `e` times the new minimum time. Answers what share of the time that cannot
+/// be predicted has, if any.
+fn chip(cx: &Context<'_>, flops: f64, hbm: f64, out: &mut ReplayChanges) -> Result<Option<String>> {
     let ops = cx.report::<Ops>()?;
     let peaks = &ops.peaks;
     let faster = Peaks {
@@ -319,10 +320,12 @@ fn chip(cx: &Context<'_>, flops: f64, hbm: f64, out: &mut ReplayChanges) -> Resu
     }
     out.each_work(cx, |op| factors.get(op.index()).copied().flatten());
     let share = 100.0 * unknown.fraction_of(known + unknown).unwrap_or(0.0);
-    Ok(format!(
-        "{share:.1} of compute time is in ops without recorded costs: it is taken as unchanged",
-        share = Percent(share)
-    ))
+    Ok((unknown > Picos::ZERO).then(|| {
+        format!(
+            "{share:.1} of compute time is in ops without recorded costs: it is taken as unchanged",
+            share = Percent(share)
+        )
+    }))
 }
 
 fn slowdown(work: &OpWork, before: &Peaks, after: &Peaks) -> Option<f64> {

@@ -288,6 +288,7 @@ fn value(id: &str, unit: Unit, value: f64) -> RunValue {
         unit,
         better: Better::Lower,
         value: Some(value),
+        is_lower_bound: false,
         of: String::new(),
         provenance: analysis::Provenance::Measured,
         note: None,

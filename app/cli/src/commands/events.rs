@@ -36,15 +36,18 @@ fn report(mut answer: EventAnswer, EventPage { offset, limit }: EventPage) -> Ar
     };
     let (shown, all) = (count(table.rows.len()), count(total));
     let note = match (beyond, next) {
-        (Some(beyond), _) => beyond,
-        (None, Some(next)) => format!(
+        (Some(beyond), _) => Some(beyond),
+        (None, Some(next)) => Some(format!(
             "{shown} of {all} {what} are shown; {}",
             continues(next, limit)
-        ),
-        (None, None) if table.rows.len() < total => format!("{shown} of {all} {what} are shown"),
-        (None, None) => format!("all {all} {what} are shown"),
+        )),
+        (None, None) if table.rows.len() < total => {
+            Some(format!("{shown} of {all} {what} are shown"))
+        }
+        // The heading says that there is none, or one.
+        (None, None) => (total > 1).then(|| format!("all {all} {what} are shown")),
     };
-    table.notes.insert(0, note);
+    table.notes.splice(0..0, note);
     match answer {
         EventAnswer::List(list) => Arc::new(list),
         EventAnswer::Totals(totals) => Arc::new(totals),

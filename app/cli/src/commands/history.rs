@@ -2,7 +2,7 @@
 
 use super::prelude::*;
 use analysis::compare::{LOOP_COMPILATIONS, TestOptions, change_point};
-use analysis::{Cell, distinct, shortened_path};
+use analysis::{Cell, LowerBound, distinct, shortened_path};
 use render::html::history::{self, HistoryNumber, HistoryRun};
 use render::table;
 use request::history_file;
@@ -60,7 +60,7 @@ pub fn run(args: &HistoryArgs, stderr: &Stderr) -> Result<CommandOutcome> {
     let runs = || {
         let run = |line: &HistoryLine| {
             json!({"run": line.run(), "commit": line.commit, "verdict": line.verdict(), "steps": line.steps,
-                   "metrics": line.metrics, "gates": line.gates})
+                   "metrics": line.metrics, "lower_bounds": line.lower_bounds, "gates": line.gates})
         };
         json!({"schema": "systole.trend/1", "runs": lines.iter().map(run).collect::<Vec<_>>()})
     };
@@ -68,6 +68,8 @@ pub fn run(args: &HistoryArgs, stderr: &Stderr) -> Result<CommandOutcome> {
     output::print_as(args.format, &text)?;
     Ok(CommandOutcome::Done)
 }
+
+const MFU: &str = "mfu_steady_percent";
 
 /// Smallest change of a number that is worth a mark, in percent.
 const WORTH_A_MARK: f64 = 1.0;
@@ -90,11 +92,11 @@ fn page_of(path: &Path, lines: &[HistoryLine], before: Option<f64>) -> String {
         });
     let numbers = [
         ("Step time", STEP, Unit::Picoseconds),
-        ("MFU", "mfu_steady_percent", Unit::Percent),
+        ("MFU", MFU, Unit::Percent),
         ("Compile time", "compile.wall_ps", Unit::Picoseconds),
     ];
     let number = |(title, id, unit)| {
-        let values: Vec<Option<f64>> = lines.iter().map(|line| line.number(id)).collect();
+        let values: Vec<Option<f64>> = lines.iter().map(|line| line.exact(id)).collect();
         let steps: Vec<Vec<f64>> = lines.iter().filter_map(|line| line.values(id)).collect();
         let change = change_point(&steps, WORTH_A_MARK, &TestOptions::default());
         HistoryNumber {
@@ -223,12 +225,10 @@ fn trend(lines: &[HistoryLine], mut before: Option<f64>) -> Table {
         Unit::Percent,
         number("step.idle_percent"),
     )
-    .derived(
-        "mfu_percent",
-        "MFU",
-        Unit::Percent,
-        number("mfu_steady_percent"),
-    )
+    .derived("mfu_bound", "Bound", Unit::None, |(line, _)| {
+        LowerBound(line.is_lower_bound(MFU))
+    })
+    .derived("mfu_percent", "MFU", Unit::Percent, number(MFU))
     .derived(
         "memory_peak_bytes",
         "Memory",

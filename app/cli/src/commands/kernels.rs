@@ -46,7 +46,12 @@ pub fn run(args: &KernelsArgs, stderr: &Stderr) -> Result<CommandOutcome> {
         None => Document::new(&session, scope, &KERNELS, DocumentView::Screen),
     };
     output::write(&document, &args.output, &guard, stderr)?;
-    Ok(args.output.outcome(document.doubt()))
+    // Without ops nobody knows which kernels ran.
+    let unknown = session.report::<Ops>(scope).err();
+    Ok(match unknown {
+        Some(why) => CommandOutcome::Inconclusive(why.to_string()),
+        None => args.output.outcome(document.doubt()),
+    })
 }
 
 /// The times of the kernels of a run, which may have none; an error if it has no ops.

@@ -37,5 +37,5 @@ pub fn run(args: &WhatifArgs, stderr: &Stderr) -> Result<CommandOutcome> {
         },
     );
     output::write(&document, &args.output, &guard, stderr)?;
-    Ok(args.output.outcome(failed))
+    Ok(failed.map_or(CommandOutcome::Done, CommandOutcome::Inconclusive))
 }

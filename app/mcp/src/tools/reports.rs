@@ -103,8 +103,7 @@ impl McpTool for VerdictTool {
         let figures = AnswerTable::of_figures("figures", figures.into_iter().take(MOST_FIGURES))
             .counted(all, "the tool report has those of utilization and targets");
         let health = AnswerTable::of_texts("capture", ["id", "finding"], health);
-        let mut tables =
-            vec![figures.with_columns(&["figure", "value", "unit", "of", "provenance", "note"])];
+        let mut tables = vec![figures];
         tables.extend(brief(
             hints,
             &NAMES_OF_HINTS,

@@ -84,6 +84,18 @@ pub fn uses(limit: &LoopLimit) -> Markup {
     }
 }
 
+/// What the times of a run are of, in short and in full: a step, or the capture where there are no steps.
+pub(super) fn unit_of(run: &Summary) -> [&'static str; 2] {
+    if run.has_steps() {
+        [
+            "a step",
+            "the interquartile mean step, on the slowest device",
+        ]
+    } else {
+        ["the capture", "the capture, on the slowest device"]
+    }
+}
+
 /// The parts of the interquartile mean step as a bar, with the numbers below.
 pub fn breakdown(run: &Summary) -> Markup {
     let parts = run.parts();
@@ -98,9 +110,9 @@ pub fn breakdown(run: &Summary) -> Markup {
     let bar = StackedBar::of_step(&parts, time(whole).ps());
     let frame = frame(34.0);
     html! {
-        (painted("Parts of a step", &bar.draw(&frame)))
+        (painted(&format!("Parts of {}", unit_of(run)[0]), &bar.draw(&frame)))
         (key(&bar.legend(&frame)))
-        p.dim { "Of the interquartile mean step (" (time(whole)) "), on the slowest device of each step." }
+        p.dim { "Of " (unit_of(run)[1]) ": " (time(whole)) "." }
     }
 }
 

@@ -29,7 +29,7 @@ pub struct HistoryRun {
 pub struct HistoryNumber {
     pub title: &'static str,
     pub unit: Unit,
-    /// Of each run; missing where it was not recorded.
+    /// Of each run; missing where it was not recorded, or only a lower bound is known.
     pub values: Vec<Option<f64>>,
     /// Where it changed, as a place among the runs that have it.
     pub change: Option<ChangePoint>,
@@ -107,7 +107,7 @@ fn chart(runs: &[HistoryRun], number: &HistoryNumber) -> Markup {
     let known: Vec<f64> = number.values.iter().flatten().copied().collect();
     if known.len() < 2 {
         let of = counted(runs.len(), "run");
-        return html! { p.dim { "recorded in " (known.len()) " of " (of) ": no line" } };
+        return html! { p.dim { "known in " (known.len()) " of " (of) ": no line" } };
     }
     let missing = number.values.len() - known.len();
     let tested = match (&number.change, known.len() >= FEWEST_RUNS) {
@@ -137,7 +137,7 @@ fn chart(runs: &[HistoryRun], number: &HistoryNumber) -> Markup {
         (key(&swatches))
         p.dim {
             (tested) @if number.change.is_some() { " The dashed line is the change." } " Level lines are medians."
-            @if missing > 0 { " " (counted(missing, "run")) " did not record it." }
+            @if missing > 0 { " " (counted(missing, "run")) " did not record it, or only a lower bound." }
         }
     }
 }

@@ -16,10 +16,10 @@ use analysis::reports::CaptureFinding;
 use analysis::reports::summary::targets::TargetColor;
 use analysis::{Percent, Unit};
 use maud::{Markup, PreEscaped, html};
-use trace_model::{Caveat, Picos, joined, without_number};
+use trace_model::{Caveat, Picos, without_number};
 
 use self::parts::{ROWS, failures, gates_section, html_table, marked, section, source_cell, whole};
-use crate::hints::{doubt, first, worth};
+use crate::hints::{facts, first};
 use crate::summary::HINTS_SHOWN;
 use crate::{Document, GatedDocument, summary};
 use analysis::{capitalised, sentence};
@@ -66,6 +66,7 @@ pub fn page(document: &Document, gated: &GatedDocument) -> String {
     let are_lengths_known = !model.has_caveat(Caveat::PlaceholderTimes);
     let is_failed = gated.are_set && gated.report.verdict() == GatesVerdict::Failed;
     let time = |time: Picos| time.to_string();
+    let [what, _] = charts::unit_of(&gated.run);
     let body = html! {
         header {
             p.dim { (name) (summary::files(sources)) " · " (summary::ran(document, &overview).join(" · ")) }
@@ -87,9 +88,9 @@ pub fn page(document: &Document, gated: &GatedDocument) -> String {
         (beside_baseline(gated))
         @if are_lengths_known {
             (section("All figures", &all_figures(badge.as_deref(), &overview)))
-            (section("Step time breakdown", &charts::breakdown(&gated.run)))
+            (section(&format!("Parts of {what}"), &charts::breakdown(&gated.run)))
             (section("Steps", &charts::steps(&gated.run)))
-            (section("Top ops of a step", &top_ops(&gated.run)))
+            (section(&format!("Top ops of {what}"), &top_ops(&gated.run)))
         }
         (section("Timeline", &charts::timeline(document)))
         (section("Roofline", &charts::roofline(document)))
@@ -207,23 +208,22 @@ fn hints(overview: &Overview) -> Markup {
     let is_shown = |hint: &&Hint| shown.iter().any(|other| std::ptr::eq(*other, *hint));
     let others: Vec<&Hint> = report.hints.iter().filter(|hint| !is_shown(hint)).collect();
     html! {
-        @for (place, hint) in shown.iter().enumerate() { (card(hint, report, place == 0)) }
+        @for (place, hint) in shown.iter().enumerate() { (card(hint, report, &shown[..place], place == 0)) }
         @if !others.is_empty() {
             details {
                 summary.dim { (number::counted(others.len() as u64, "more hint")) }
-                @for hint in &others { (card(hint, report, false)) }
+                @for hint in &others { (card(hint, report, &shown, false)) }
             }
         }
     }
 }
 
 /// A hint: its saving; unfolded, what to do, the code, and the reasons.
-fn card(hint: &Hint, report: &HintsReport, is_open: bool) -> Markup {
-    let facts = [worth(hint, report, |time| time.to_string())].into_iter();
-    let facts = facts.chain(doubt(hint).map(str::to_owned));
+fn card(hint: &Hint, report: &HintsReport, before: &[&Hint], is_open: bool) -> Markup {
+    let facts = facts(hint, report, before);
     html! {
         details open[is_open] {
-            summary { b { (hint.id) " " (hint.title) } " " span.dim { (joined(facts, ", ")) } }
+            summary { b { (hint.id) " " (hint.title) } " " span.dim { (facts) } }
             p { (hint.brief) }
             (code(hint.code.as_deref()))
             details.reasons {
@@ -281,7 +281,7 @@ fn top_ops(run: &Summary) -> Markup {
         @if !families.is_empty() {
             div.scroll {
                 table {
-                    tr { th { "Op" } th.wide { "Category" } th.n { "Ops" } th.n { "Time" } th.n { "Of step" } th.wide { "Source" } }
+                    tr { th { "Op" } th.wide { "Category" } th.n { "Ops" } th.n { "Time" } th.n { "Share" } th.wide { "Source" } }
                     @for FamilyTime { name, category, ops, step_time, source } in families.iter().take(ROWS) {
                         tr {
                             td { (name) @if name != category { span.dim.narrow { ", " (category) } } }
@@ -294,7 +294,7 @@ fn top_ops(run: &Summary) -> Markup {
                     }
                 }
             }
-            p.dim { "Time in the interquartile mean step, on the slowest device." }
+            p.dim { "Time in " (charts::unit_of(run)[1]) "." }
         }
     }
 }

@@ -5,6 +5,7 @@ use analysis::{Cell, Table, Unit};
 use maud::{Markup, PreEscaped, html};
 
 use super::style;
+use crate::gates::{actual, base};
 use analysis::capitalised;
 use session::number;
 
@@ -63,7 +64,6 @@ pub fn gates_section(report: &GatesReport) -> Markup {
         (Status::Fail, _) => ("warn", "! warning"),
         (Status::Inconclusive, _) => ("warn", "? inconclusive"),
     };
-    let cell = crate::gates::cell;
     let rows = report
         .gates
         .iter()
@@ -75,8 +75,8 @@ pub fn gates_section(report: &GatesReport) -> Markup {
                 @for (gate, (class, word)) in rows {
                     tr {
                         td { b class=(class) { (word) } " " (gate.name()) }
-                        td.n.wide { (cell(gate.actual)) }
-                        td.n.wide { (cell(gate.base)) }
+                        td.n.wide { (actual(gate)) }
+                        td.n.wide { (base(gate)) }
                         td { (gate.message) }
                     }
                 }
@@ -88,6 +88,7 @@ pub fn gates_section(report: &GatesReport) -> Markup {
 
 /// A table with formatted numbers; a wide one scrolls.
 pub fn html_table(table: &Table) -> Markup {
+    let table = &*table.for_people();
     let is_number =
         |row: &Vec<Cell>, at| matches!(row.get(at), Some(Cell::Int(_) | Cell::Float(_)));
     let are_numbers =

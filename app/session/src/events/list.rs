@@ -231,6 +231,7 @@ pub fn find<'a>(
 /// How many events match, as a sentence.
 pub(super) fn matching(count: usize) -> String {
     match count {
+        0 => "no event matches".to_owned(),
         1 => "1 event matches".to_owned(),
         _ => format!("{} events match", analysis::number::count(count as f64)),
     }

@@ -58,12 +58,14 @@ fn field(head: &Column) -> Field<ReportColumn> {
             Cell::Float(number) => Some(*number),
             Cell::Text(_) | Cell::Missing => None,
         }),
-        CellKind::Text | CellKind::Mixed => Field::Text(|all, row| match all.cell(row)? {
-            Cell::Text(text) => Some(Cow::Borrowed(text)),
-            Cell::Int(number) => Some(Cow::Owned(number.to_string())),
-            Cell::Float(number) => Some(Cow::Owned(number.to_string())),
-            Cell::Missing => None,
-        }),
+        CellKind::Text | CellKind::Mark | CellKind::Mixed => {
+            Field::Text(|all, row| match all.cell(row)? {
+                Cell::Text(text) => Some(Cow::Borrowed(text)),
+                Cell::Int(number) => Some(Cow::Owned(number.to_string())),
+                Cell::Float(number) => Some(Cow::Owned(number.to_string())),
+                Cell::Missing => None,
+            })
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use analysis::reports::{
 use analysis::{OpGroup, Provenance, Scope, Table, Unit};
 use std::borrow::Cow;
 use std::sync::Arc;
-use trace_model::Picos;
+use trace_model::{Picos, joined};
 
 use super::data::{DataTable, Field};
 use super::from_report::of_report;
@@ -50,6 +50,8 @@ const METRICS: [(&str, &str); 7] = [
     ("device_idle_percent", "Idle, first op to last"),
     ("wait_percent", "Time waiting for asynchronous ops"),
 ];
+
+const BOUNDS: &str = "Figures that are only lower bounds";
 
 pub(super) const NAME: &str = "runs";
 
@@ -154,7 +156,17 @@ impl RunRow<'_> {
             let value = metric.and_then(|metric| metric.value);
             table = table.column(id, title, Unit::Percent, provenance, move |_| value);
         }
-        table.build()
+        table
+            .derived("lower_bounds", BOUNDS, Unit::None, RunRow::lower_bounds)
+            .build()
+    }
+
+    /// The figures that are only lower bounds; `None` if there is none.
+    fn lower_bounds(&self) -> Option<String> {
+        let report = self.utilization.as_ref()?;
+        let metrics = METRICS.iter().filter_map(|(id, _)| report.metric(id));
+        let bounds = metrics.filter(|metric| metric.is_lower_bound);
+        Some(joined(bounds.map(|metric| metric.id), ", ")).filter(|bounds| !bounds.is_empty())
     }
 
     /// Time of a group over all devices; a group without ops has none.

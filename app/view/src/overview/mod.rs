@@ -12,10 +12,10 @@ use analysis::reports::summary::doctor::{IMPOSSIBLE_RATES, SESSIONS_APART};
 use analysis::reports::summary::targets::{Target, TargetColor, Targets};
 use analysis::reports::summary::verdict::{Verdict, VerdictReport};
 use analysis::reports::{
-    Balance, CaptureFinding, Doctor, Ops, Overlap, OverlapReport, Steps, Utilization,
-    UtilizationReport,
+    Balance, CaptureFinding, Doctor, Ops, Overlap, OverlapReport, StepPart, StepParts, Steps,
+    Utilization, UtilizationReport,
 };
-use analysis::{Metric, Provenance, counted};
+use analysis::{LowerBound, Metric, Provenance, counted};
 use session::Session;
 use trace_model::Severity;
 
@@ -142,9 +142,12 @@ impl Overview {
                 .iter()
                 .any(|figure: &KeyFigure| figure.target.as_ref() == Some(target))
         };
+        let exposed_of_step = reports
+            .with::<StepParts, _>(|report| report.cores_mean(StepPart::ExposedComm))
+            .flatten();
         let times = [
             reports.with::<Steps, _>(step),
-            reports.with::<Overlap, _>(exposed),
+            reports.with::<Overlap, _>(|report| exposed(report, exposed_of_step)),
         ];
         let balance = reports
             .with::<Balance, _>(|report| report.devices.clone())
@@ -317,7 +320,7 @@ impl KeyFigure {
         let value = written(self.value?, self.unit);
         let low = self.low.map(|low| written(low, self.unit));
         Some(match low {
-            low if self.is_lower_bound => format!("at least {}", low.unwrap_or(value)),
+            low if self.is_lower_bound => LowerBound(true).of(low.unwrap_or(value)),
             Some(low) => format!("{low} to {value}"),
             None => value,
         })
@@ -393,20 +396,23 @@ fn step(report: &StepsReport) -> Option<KeyFigure> {
     ))
 }
 
-/// The exposed communication of a step on a device, or of a device; `None` without communication.
-fn exposed(report: &OverlapReport) -> Option<KeyFigure> {
-    let (all, exposed) = report.mean_comm()?;
-    let over = report.sums_over;
-    let title = over.title([
-        "Exposed communication in a step",
-        "Exposed communication of a device",
-    ]);
-    let of = over.title(["in a step on a device", "on a device"]);
-    Some(KeyFigure::time(
-        ["exposed_communication", title],
-        exposed.as_ps_f64(),
-        format!("of {all} of communication {of}, mean over {}", over.text()),
-    ))
+/// The exposed communication of a step on a device, or of a device where steps are not divided; `None` without
+/// communication.
+fn exposed(overlap: &OverlapReport, of_step: Option<(f64, f64)>) -> Option<KeyFigure> {
+    let (all, exposed) = overlap.mean_comm()?;
+    let (title, exposed_ps, of) = if let Some((exposed, step)) = of_step {
+        let of = format!(
+            "of a step of {} on a device, in the mean",
+            Picos::rounded(step)
+        );
+        ("Exposed communication in a step", exposed, of)
+    } else {
+        let devices = counted(overlap.sums_over.devices, "device");
+        let of = format!("of {all} of communication on a device, mean over {devices}");
+        ("Exposed communication of a device", exposed.as_ps_f64(), of)
+    };
+    let id = "exposed_communication";
+    Some(KeyFigure::time([id, title], exposed_ps, of))
 }
 
 /// What took most, where no device recorded ops.

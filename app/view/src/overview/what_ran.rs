@@ -4,7 +4,7 @@ use crate::prelude::*;
 use analysis::counted;
 use analysis::math::stats::Stats;
 use analysis::reports::{Doctor, Steps};
-use session::{Session, devices_in_words};
+use session::{Session, devices_of_all};
 
 use super::report_source::ReportSource;
 
@@ -22,14 +22,7 @@ impl WhatRan {
         let all = reports
             .with::<Doctor, _>(|report| report.devices_of_program)
             .flatten();
-        let devices = devices_in_words(model, session.options()).map(|devices| match all {
-            Some(all) if devices.contains(" + ") => {
-                let there = model.tensor_cores().len();
-                format!("{there} of {all} devices: {devices}")
-            }
-            Some(all) => devices.replacen(" ×", &format!(" of {all} ×"), 1),
-            None => devices,
-        });
+        let devices = devices_of_all(model, session.options(), all);
         let steps = reports.with::<Steps, _>(|report| report.time.filter(|_| report.has_steps()));
         Self {
             devices,

@@ -115,12 +115,30 @@ impl MetricChange {
             high: None,
             count: 1,
         };
+        Self::untested(base.map(estimate), cand.map(estimate))
+    }
+
+    fn untested(base: Option<ShiftEstimate>, cand: Option<ShiftEstimate>) -> Self {
         let finding = if base.is_some() && cand.is_some() {
             ChangeVerdict::Untested
         } else {
             ChangeVerdict::OneSided
         };
-        Self::between(base.map(estimate), cand.map(estimate), finding)
+        Self::between(base, cand, finding)
+    }
+
+    /// Forgets how much it changed: a side is only known as a lower bound.
+    pub(super) fn forget(&mut self) {
+        let middle = |side: ShiftEstimate| ShiftEstimate {
+            low: None,
+            high: None,
+            ..side
+        };
+        *self = Self {
+            change: None,
+            change_percent: None,
+            ..Self::untested(self.base.map(middle), self.cand.map(middle))
+        };
     }
 
     /// The change between two series; `effect` is the smallest relevant change, in their unit.

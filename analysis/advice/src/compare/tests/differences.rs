@@ -2,7 +2,7 @@
 
 use super::{CompareOptions, compare, summary};
 use crate::compare::comparable::{IDS, differences};
-use crate::compare::summary::{ProgramFacts, RunFacts};
+use crate::compare::summary::{HealthFact, ProgramFacts, RunFacts};
 use crate::compare::{Difference, Summary, Weight};
 
 fn run(device_type: Option<&str>, devices: usize) -> Summary {
@@ -192,4 +192,29 @@ fn other_ops_of_a_program_are_no_other_fingerprint() {
         titles(&with("7", 6), &with("8", 6)),
         ["Program fingerprint"]
     );
+}
+
+/// Codes alone say nothing: what only one capture has is named.
+#[test]
+fn health_names_what_only_one_capture_has() {
+    let with = |ids: &[&str]| {
+        let mut run = run(Some("TPU v6 Lite"), 4);
+        let fact = |id: &&str| HealthFact {
+            id: (*id).to_owned(),
+            severity: "warning".to_owned(),
+            message: "Steps are not recorded.".to_owned(),
+        };
+        run.facts.health = ids.iter().map(fact).collect();
+        run
+    };
+    let said = |base: &[&str], cand: &[&str]| {
+        let found = differences(&with(base), &with(cand), &[]);
+        let health = found.into_iter().find(|found| found.id == "health")?;
+        Some((health.base, health.cand))
+    };
+    let pair = |base: &str, cand: &str| Some((base.to_owned(), cand.to_owned()));
+    let steps = "Q03: Steps are not recorded";
+    assert_eq!(said(&[], &["Q03"]), pair("clean", steps));
+    assert_eq!(said(&["Q10", "Q03"], &["Q10"]), pair(steps, "nothing else"));
+    assert_eq!(said(&["Q10"], &["Q10"]), None);
 }

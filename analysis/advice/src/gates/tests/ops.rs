@@ -223,3 +223,45 @@ fn rejects_ops_that_no_run_has() {
         Ok(())
     );
 }
+
+#[test]
+fn ops_without_exposed_time_take_0_ms_of_it() {
+    let judged = |run: &Summary, op: &str| {
+        let budget = Budget {
+            op: Some(op.to_owned()),
+            ..budget("op.exposed_ms_per_step", 1.0)
+        };
+        let config = GateConfig {
+            budget: vec![budget],
+            ..GateConfig::default()
+        };
+        against(run, &[], &config).0.gates.remove(0)
+    };
+    let mut hidden = run(100.0);
+    hidden.ops.truncate(1);
+    for op in ["*", "fusion.1", "fusion*"] {
+        let gate = judged(&hidden, op);
+        assert_eq!(gate.status, Status::Pass, "{gate:?}");
+        let said = format!("op.exposed_ms_per_step of {op} is 0 ms, allowed at most 1 ms");
+        assert_eq!(gate.message, said);
+    }
+    let gate = judged(&hidden, "all-reduce*");
+    assert_eq!(gate.status, Status::Inconclusive);
+    assert_eq!(
+        gate.message,
+        "op.exposed_ms_per_step of all-reduce*: no op in the steps of the run matches \"all-reduce*\""
+    );
+    // A collective that is not listed may have this name.
+    hidden.ops_not_listed = 1;
+    hidden.rest = vec![RestTimes {
+        part: StepPart::ExposedComm,
+        shape: None,
+        cause: None,
+        middle_ps: 2e9,
+    }];
+    let gate = judged(&hidden, "*");
+    assert_eq!(gate.status, Status::Inconclusive, "{gate:?}");
+    assert!(gate.message.contains("summarize --ops N"), "{gate:?}");
+    let regression = status(&of_op("fusion*"), &run(100.0), &[run(100.0)]);
+    assert_eq!(regression, [Status::Pass]);
+}

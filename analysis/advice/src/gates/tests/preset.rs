@@ -108,6 +108,7 @@ fn programs_have_gates_of_what_is_known_and_of_the_same_stage() {
             unit: Unit::Count,
             better: Better::Lower,
             value: number,
+            is_lower_bound: false,
             of: String::new(),
             provenance: engine::Provenance::StaticCost,
             note: None,

@@ -129,14 +129,20 @@ pub(super) fn unanswered(
             (true, false) if small.iter().any(saves_little) => {
                 "hardly any of it is in the counted steps".to_owned()
             }
-            (true, true) => match target_of(targets, named.id).filter(|it| it.is_missed()) {
-                Some(target) => format!(
-                    "no rule knows why it misses its target, {} {}",
-                    target.short,
-                    target.goal()
-                ),
-                None => "no rule finds anything wrong with it".to_owned(),
-            },
+            (true, true) => {
+                let (part, it) = match about_a_part(named, priced, rows) {
+                    Some(part) => (part + "; ", "the rest"),
+                    None => (String::new(), "it"),
+                };
+                match target_of(targets, named.id).filter(|it| it.is_missed()) {
+                    Some(target) => format!(
+                        "{part}no rule knows why {it} misses its target, {} {}",
+                        target.short,
+                        target.goal()
+                    ),
+                    None => format!("{part}no rule finds anything wrong with {it}"),
+                }
+            }
             (true, false) => "no rule knows what to do about it".to_owned(),
         };
         Unanswered {
@@ -146,6 +152,25 @@ pub(super) fn unanswered(
         }
     })
     .collect()
+}
+
+/// The hints about some of the ops that the verdict names, as a clause.
+fn about_a_part(
+    named: &verdict::VerdictFinding,
+    priced: &[PricedFinding],
+    rows: &RowByOp<'_>,
+) -> Option<String> {
+    let is_named = |op: &OpId| {
+        rows.get(op)
+            .is_some_and(|row| TimeUse::from(row.group) == named.id)
+    };
+    let about = priced.iter().filter(|hint| {
+        !matches!(hint.finding.saving, PossibleSaving::Nothing)
+            && hint.finding.ops.iter().any(is_named)
+    });
+    let ids: Vec<&str> = about.map(|hint| hint.rule.id).collect();
+    let verb = if ids.len() == 1 { "is" } else { "are" };
+    (!ids.is_empty()).then(|| format!("{} {verb} about a part of it", joined(&ids, ", ")))
 }
 
 /// The target of the roof below which work of this kind lies.

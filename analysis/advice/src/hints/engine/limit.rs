@@ -1,14 +1,13 @@
 //! Finds what limits the loop: the part of its steps about which a hint saves most.
 
 use device_reports::ops::kernels::CostLimit;
-use device_reports::{
-    Balance, CoreTraffic, DeviceLoad, Kernels, OpRow, OpsReport, StepPart, StepParts,
-    StepPartsReport,
-};
+use device_reports::{Balance, DeviceLoad, Kernels, OpRow, OpsReport};
 use facts::prelude::*;
-use run_reports::{Compile, Gaps, IdleCause};
+use run_reports::Compile;
 use trace_model::{Caveat, short_device_name};
 
+use super::parts;
+use crate::hints::CountedDevices;
 use crate::hints::facts::HintFacts;
 use crate::hints::limit::{LoopLimit, OutsideLoop, TimePart};
 
@@ -29,21 +28,11 @@ const WORTH_A_LINE: f64 = 0.05;
 pub(super) struct Loop<'a> {
     facts: &'a HintFacts<'a>,
     ops: &'a OpsReport,
+    /// Those whose time it is.
+    devices: CountedDevices,
     /// The longest first.
     parts: Vec<TimePart>,
 }
-
-/// Causes of idle time that are named in the sentence, and the use of time that each is.
-const CAUSES: [(TimeUse, &[IdleCause]); 5] = [
-    (TimeUse::Compile, &[IdleCause::Compile]),
-    (TimeUse::Input, &[IdleCause::Input]),
-    (TimeUse::Upload, &[IdleCause::HostToDevice]),
-    (
-        TimeUse::Results,
-        &[IdleCause::DeviceToHost, IdleCause::Wait],
-    ),
-    (TimeUse::Launch, &[IdleCause::Dispatch]),
-];
 
 impl<'a> Loop<'a> {
     /// The counted steps; the whole scope where there are none. `None` without ops of devices.
@@ -51,19 +40,41 @@ impl<'a> Loop<'a> {
         let Ok(ops) = facts.ops() else {
             return Ok(None);
         };
-        let mut parts = match facts.steps().and_then(|_| facts.report::<StepParts>().ok()) {
-            Some(steps) => parts_of_step(&steps, facts.step()?.ps, ops.cores.len()),
-            None => parts_of_window(facts, ops),
+        let devices = CountedDevices::all(ops);
+        let parts = parts::of_devices(facts, ops, &devices)?;
+        let all = Self {
+            facts,
+            ops,
+            devices,
+            parts,
         };
-        parts.retain(|part| part.time_ps > 0.0);
-        let whole: f64 = parts.iter().map(|part| part.time_ps).sum();
-        divide_idle(&mut parts, facts, ops.cores.len(), LIMITS * whole)?;
-        parts.sort_by(|a, b| {
-            b.time_ps
-                .total_cmp(&a.time_ps)
-                .then_with(|| a.id.cmp(&b.id))
-        });
-        Ok((whole > 0.0).then_some(Self { facts, ops, parts }))
+        Ok((!all.parts.is_empty()).then_some(all))
+    }
+
+    /// Of the devices that take part in the whole run, where others do not.
+    fn of_busy(&self) -> Option<Self> {
+        let devices = self
+            .facts
+            .devices()
+            .ok()
+            .filter(|devices| devices.are_busy)?;
+        let parts = parts::of_devices(self.facts, self.ops, devices).ok()?;
+        (!parts.is_empty()).then(|| Self {
+            devices: devices.clone(),
+            parts,
+            ..*self
+        })
+    }
+
+    /// What limits the loop. That of the devices that take part in the whole run, unless the others' idle time is it: hints
+    /// save time of those.
+    pub(super) fn limit(self, saving: impl Fn(TimeUse) -> Option<Picos>) -> Option<LoopLimit> {
+        let busy = self.of_busy();
+        let limit = self.limit_of_devices(&saving)?;
+        let of_busy = busy.filter(|_| !limit.id.is_idle());
+        of_busy
+            .and_then(|busy| busy.limit_of_devices(&saving))
+            .or(Some(limit))
     }
 
     /// Whether a step spends at least this share on a use of time; on any of its causes where it is idle time.
@@ -81,8 +92,17 @@ impl<'a> Loop<'a> {
     /// The part about which a hint saves most; where savings are not known, the one that loses most. `saving`: what the
     /// hints about a use save at most, 0 if unknown; `None` without a hint. The longest part if no hint is about one that
     /// loses much.
-    pub(super) fn limit(&self, saving: impl Fn(TimeUse) -> Option<Picos>) -> Option<LoopLimit> {
+    fn limit_of_devices(mut self, saving: &impl Fn(TimeUse) -> Option<Picos>) -> Option<LoopLimit> {
         let of_ps = self.whole_ps();
+        // A cause has the name that a hint gives it.
+        parts::divide_idle(&mut self.parts, self.facts, &self.devices, |part| {
+            part.time_ps >= LIMITS * of_ps || saving(part.id).is_some()
+        });
+        self.parts.sort_by(|a, b| {
+            b.time_ps
+                .total_cmp(&a.time_ps)
+                .then_with(|| a.id.cmp(&b.id))
+        });
         let lossy = self.parts.iter().filter_map(|part| {
             let lost = part.time_ps * self.lost(part.id);
             let saving = saving(part.id).filter(|_| lost >= LIMITS * of_ps)?;
@@ -103,7 +123,8 @@ impl<'a> Loop<'a> {
         let mut limit = LoopLimit {
             statement: String::new(),
             share: format!("{subject} {percent:.1} of {of}"),
-            devices: self.ops.cores.len(),
+            devices: self.devices.count(),
+            are_busy: self.devices.are_busy,
             id: part.id,
             time_ps: part.time_ps,
             of_ps,
@@ -112,7 +133,7 @@ impl<'a> Loop<'a> {
             provenance: if part.id.is_idle() && part.id != TimeUse::Idle {
                 Provenance::Inferred
             } else {
-                Provenance::Measured
+                Provenance::Measured.in_trace(self.facts.cx.model)
             },
             of,
             parts: self.parts.clone(),
@@ -193,7 +214,7 @@ impl<'a> Loop<'a> {
             TimeUse::Upload => "The loop waits for transfers to the device",
             TimeUse::Results => "The loop stalls while the host waits for results",
             TimeUse::Launch => "The loop waits for programs to be launched",
-            TimeUse::Idle if self.ops.cores.len() == 1 => "The device is idle",
+            TimeUse::Idle if self.devices.count() == 1 => "The device is idle",
             TimeUse::Idle => return self.idle(part),
             TimeUse::Other | TimeUse::SlowSteps => "Loops and other ops take",
         }
@@ -218,7 +239,7 @@ impl<'a> Loop<'a> {
             };
             let (own, all) = (
                 absent.iter().map(idle).sum::<f64>() * self.whole_ps(),
-                part.time_ps * self.ops.cores.len() as f64,
+                part.time_ps * self.devices.count() as f64,
             );
             let names = match &absent[..] {
                 _ if own <= MOST * all => return None,
@@ -248,7 +269,7 @@ impl<'a> Loop<'a> {
         let last = || {
             let balance = self.facts.in_steps::<Balance>().ok()?;
             let steps = self.facts.step().ok()?.count;
-            let each = balance.skew_wait_ps()? / (self.ops.cores.len() * steps).max(1) as f64;
+            let each = balance.skew_wait_ps()? / (self.devices.count() * steps).max(1) as f64;
             (each > MOST * part.time_ps).then_some(())?;
             let late = balance.late().filter(|late| late.share.0 > 100.0 * MOST);
             Some(match late.as_ref().map(|late| (late, &late.devices[..])) {
@@ -323,7 +344,8 @@ impl<'a> Loop<'a> {
         let idle = self.parts.iter();
         let idle = idle.filter(|part| part.id.is_idle());
         let idle = idle.map(|part| part.time_ps).sum::<f64>() * step.count as f64;
-        let idle = self.ops.idle_ps.as_ps_f64() / self.ops.cores.len().max(1) as f64 - idle;
+        let all = self.devices.idle_ps(self.ops).as_ps_f64();
+        let idle = all / self.devices.count().max(1) as f64 - idle;
         let in_loop = facts.steps().and_then(|steps| {
             let (first, last) = steps.counted_numbers()?;
             steps.range_of(first, last)
@@ -339,85 +361,6 @@ impl<'a> Loop<'a> {
             idle_ps: Picos::rounded(idle.max(0.0)),
         })
     }
-}
-
-/// The parts of a step, mean over `devices`: what lies between two steps, up to `step_ps`, is idle time, and so is a step
-/// in which a device runs nothing.
-fn parts_of_step(steps: &StepPartsReport, step_ps: f64, devices: usize) -> Vec<TimePart> {
-    let counted = || steps.steps.iter().filter(|step| step.is_counted);
-    let all = (counted().count() * devices).max(1) as f64;
-    let mean = |part: StepPart| {
-        let cores = counted().flat_map(|step| &step.cores);
-        let times = cores.map(|core| core.parts.get(part).as_ps_f64());
-        times.sum::<f64>() / all
-    };
-    let mut parts = StepPart::ALL.map(|part| TimePart {
-        id: part.into(),
-        time_ps: mean(part),
-    });
-    let sum: f64 = parts.iter().map(|part| part.time_ps).sum();
-    for idle in parts.iter_mut().filter(|part| part.id == TimeUse::Idle) {
-        idle.time_ps += (step_ps - sum).max(0.0);
-    }
-    parts.to_vec()
-}
-
-/// Makes the idle time with the most common cause a part of its own, where that is most of the idle time and at least
-/// `worth_ps`.
-fn divide_idle(
-    parts: &mut Vec<TimePart>,
-    facts: &HintFacts<'_>,
-    devices: usize,
-    worth_ps: f64,
-) -> Result<()> {
-    let mut idle = parts.iter_mut().filter(|part| part.id == TimeUse::Idle);
-    let Some(idle) = idle.find(|idle| idle.time_ps >= worth_ps) else {
-        return Ok(());
-    };
-    let Ok(gaps) = facts.in_steps::<Gaps>() else {
-        return Ok(());
-    };
-    let executions = (facts.step()?.count * devices).max(1) as f64;
-    let causes = CAUSES.map(|(id, causes)| {
-        let all: Picos = causes.iter().map(|&cause| gaps.time_of(cause)).sum();
-        // The host has another clock.
-        let time_ps = (all.as_ps_f64() / executions).min(idle.time_ps);
-        TimePart { id, time_ps }
-    });
-    let is_main = |part: &TimePart| part.time_ps >= worth_ps && part.time_ps > MOST * idle.time_ps;
-    if let Some(main) = causes.into_iter().find(is_main) {
-        idle.time_ps -= main.time_ps;
-        parts.push(main);
-        parts.retain(|part| part.time_ps > 0.0);
-    }
-    Ok(())
-}
-
-/// The parts of the window of a device. Time in flight without an op is communication, not idle time.
-fn parts_of_window(facts: &HintFacts<'_>, ops: &OpsReport) -> Vec<TimePart> {
-    let each = |time: Picos| time.as_ps_f64() / ops.cores.len().max(1) as f64;
-    let in_flight: Picos = facts
-        .cx
-        .tensor_cores()
-        .into_iter()
-        .filter_map(|core| CoreTraffic::of(facts.cx, facts.classes, core).ok()?)
-        .map(|traffic| traffic.in_flight_without_ops().measure())
-        .sum();
-    let mut parts: Vec<TimePart> = OpGroup::ALL
-        .into_iter()
-        .map(|group| TimePart {
-            id: group.into(),
-            time_ps: each(ops.group_self(group)),
-        })
-        .collect();
-    for part in &mut parts {
-        match part.id {
-            TimeUse::Collective => part.time_ps += each(in_flight),
-            TimeUse::Idle => part.time_ps = each(ops.idle_ps - in_flight),
-            _ => {}
-        }
-    }
-    parts
 }
 
 /// Whether the mean step is much longer than the median one, so that a time `a step` says which is meant.

@@ -3,9 +3,11 @@
 
 mod answers;
 mod limit;
+mod parts;
 mod priced;
 mod same;
 
+use facts::Framework;
 use facts::prelude::*;
 use run_reports::summary::targets::Targets;
 use run_reports::summary::verdict::Verdict;
@@ -16,7 +18,7 @@ use super::report::{
     CannotTell, Hint, HintOp, HintSeverity, HintsReport, Remedy, SavingBy, Suppressed,
 };
 use super::rule::Rule;
-use super::{HintFacts, NoFinding, Page};
+use super::{CountedDevices, HintFacts, NoFinding, Page};
 use crate::what_if::Scenario;
 use limit::{Loop, vary};
 use priced::{PricedFinding, RowByOp};
@@ -41,7 +43,7 @@ pub(super) fn run(facts: &HintFacts<'_>, rules: &[&'static Rule]) -> Result<Hint
         of: step.of.clone(),
         step_ps: step.ps,
         is_above_median: facts.steps().is_some_and(|steps| vary(&steps)),
-        sums_over: SumOver::of(facts.cx, facts.ops().map_or(0, |ops| ops.cores.len())),
+        sums_over: sums_over(facts),
         ..HintsReport::default()
     };
     let rows = rows_by_op(facts);
@@ -125,17 +127,22 @@ fn ask(
             }
             Err(NoFinding::CannotTell(error)) => return Err(error),
             Err(NoFinding::Nothing) => report.quiet.push(rule.id),
-            Ok(finding) => match suppressed(facts, rule, &finding, rows) {
-                Some(reason) => {
-                    report.suppressed.push(Suppressed {
-                        id: rule.id,
-                        title: rule.title,
-                        reason,
-                    });
-                    unwanted.push((rule, finding));
+            Ok(mut finding) => {
+                for seen in &mut finding.evidence {
+                    seen.provenance = seen.provenance.in_trace(facts.cx.model);
                 }
-                None => found.push((rule, finding)),
-            },
+                match suppressed(facts, rule, &finding, rows) {
+                    Some(reason) => {
+                        report.suppressed.push(Suppressed {
+                            id: rule.id,
+                            title: rule.title,
+                            reason,
+                        });
+                        unwanted.push((rule, finding));
+                    }
+                    None => found.push((rule, finding)),
+                }
+            }
         }
     }
     Ok((found, unwanted))
@@ -197,6 +204,15 @@ fn without_common<'a>(first: &str, own: &'a str) -> &'a str {
     let same = same.take_while(|(own, first)| own == first).count();
     let sentences = own.get(..same).and_then(|same| same.rfind(". "));
     sentences.and_then(|at| own.get(at + 2..)).unwrap_or(own)
+}
+
+/// What times of ops are sums over.
+fn sums_over(facts: &HintFacts<'_>) -> SumOver {
+    let devices = facts.devices().ok();
+    SumOver {
+        are_busy: devices.is_some_and(|devices| devices.are_busy),
+        ..SumOver::of(facts.cx, devices.map_or(0, CountedDevices::count))
+    }
 }
 
 fn rows_by_op<'a>(facts: &'a HintFacts<'_>) -> RowByOp<'a> {
@@ -367,11 +383,23 @@ fn changes_of(priced: &PricedFinding, step_ps: f64) -> Vec<Scenario> {
     changes
 }
 
-/// What a rule advises for just this capture, if that is one sentence of at most two lines.
+/// The first of what a rule advises for just this capture, if it is a sentence of at most two lines.
 fn brief_of(advice: &str) -> Option<String> {
     const MOST: usize = 190;
-    let is_brief = !advice.is_empty() && advice.len() <= MOST && !advice.contains(". ");
-    is_brief.then(|| advice.to_owned())
+    let first = advice.split_inclusive(". ").next()?.trim_end();
+    (first.len() <= MOST).then(|| first.to_owned())
+}
+
+/// What to do: what a rule advises for just this capture, and of its page what that leaves.
+fn action_of(finding: &Finding, page: &Page, framework: Framework) -> String {
+    debug_assert!(
+        finding.leaves_out.iter().all(|begin| page.says(begin)),
+        "no sentence begins so: {:?}",
+        finding.leaves_out
+    );
+    let of_page = page.action_without(framework, &finding.leaves_out);
+    let both = [finding.advice.as_str(), of_page.as_str()];
+    joined(both.iter().filter(|text| !text.is_empty()), " ")
 }
 
 fn hint_of(
@@ -397,7 +425,7 @@ fn hint_of(
         None
     };
     let page = Page(rule.page);
-    let action = page.action(facts.framework);
+    let action = action_of(&finding, &page, facts.framework);
     let ops = finding
         .ops
         .iter()
@@ -406,7 +434,9 @@ fn hint_of(
         name: row.name.to_string(),
         program: row.program.to_string(),
         source: row.source.as_deref().map(str::to_owned),
-        self_time_ps: row.self_time_ps,
+        self_time_ps: facts
+            .devices()
+            .map_or(row.self_time_ps, |devices| devices.self_time(row)),
         op,
     });
     Hint {
@@ -422,6 +452,7 @@ fn hint_of(
         evidence: finding.evidence,
         saving_ps: saving,
         saving_percent,
+        saved_by: finding.saved_by.filter(|_| saving.is_some()),
         once_ps: once,
         saving_by: by,
         changes,
@@ -431,11 +462,7 @@ fn hint_of(
             .code
             .or_else(|| page.code(facts.framework).map(str::to_owned))
             .filter(|code| !code.is_empty()),
-        action: if finding.advice.is_empty() {
-            action
-        } else {
-            format!("{} {action}", finding.advice)
-        },
+        action,
         ops: ops.collect(),
         overlaps_with,
         also: Vec::new(),

@@ -8,14 +8,14 @@ use crate::hints::OpSelection;
 /// Arrays with less than this share of the elements of the largest do not matter.
 const LARGE: f64 = 1.0 / 16.0;
 /// What holds for this share of their time holds for ops.
-const NEARLY_ALL: f64 = 0.9;
+pub(super) const NEARLY_ALL: f64 = 0.9;
 /// Lanes and sublanes of a vector register.
 const REGISTER: [u64; 2] = [128, 8];
 
 /// Whether `wanted` ops take nearly all of the time of some.
 pub(super) fn nearly_all(found: &OpSelection<'_>, wanted: impl Fn(&OpRow) -> bool) -> bool {
     let rows = found.rows.iter().filter(|row| wanted(row));
-    let time: Picos = rows.map(|row| row.self_time_ps).sum();
+    let time: Picos = rows.map(|row| found.devices.self_time(row)).sum();
     time.as_ps_f64() >= NEARLY_ALL * found.self_ps.as_ps_f64()
 }
 

@@ -59,7 +59,9 @@ static EXCHANGE: Threshold = Threshold::percent(
 );
 
 fn most_exposed(overlap: &[CoreOverlap]) -> Option<(&CoreOverlap, f64)> {
-    let worst = overlap.iter().max_by_key(|core| core.exposed_ps)?;
+    // Of equal ones the first, as in the table of overlap.
+    let most = |core: &&CoreOverlap| Reverse(core.exposed_ps);
+    let worst = overlap.iter().min_by_key(most)?;
     Some((worst, worst.exposed_share_percent?.0))
 }
 

@@ -118,7 +118,7 @@ fn number_on_host(model: &TraceModel, own: &Compilation) -> Option<u32> {
 
 /// What compilations cost a host without devices: in a step as much as it takes beyond a usual one, because calls that
 /// compile do more than that, and never less than they take themselves.
-fn cost_on_host<'r>(list: impl Iterator<Item = &'r Compilation>) -> Picos {
+fn cost_on_host(list: &[&Compilation]) -> Picos {
     let mut steps: BTreeMap<Option<u32>, (Picos, Picos)> = BTreeMap::new();
     for own in list {
         let step = match own.place {
@@ -132,21 +132,41 @@ fn cost_on_host<'r>(list: impl Iterator<Item = &'r Compilation>) -> Picos {
     steps.into_values().map(|(sum, extra)| sum.max(extra)).sum()
 }
 
+/// Of these compilations, those between the first counted step and the last.
+fn in_counted<'r>(facts: &HintFacts<'_>, of: &[&'r Compilation]) -> Vec<&'r Compilation> {
+    let inside = counted_range(facts);
+    let counts = |own: &&&Compilation| inside.is_none_or(|inside| inside.contains(own.start_ps));
+    of.iter().filter(counts).copied().collect()
+}
+
 /// What a run without these compilations saves.
 fn saving(facts: &HintFacts<'_>, of: &[&Compilation], is_all: bool) -> Result<PossibleSaving> {
     let step = facts.step()?;
-    let inside = counted_range(facts);
-    let counts = |own: &&&Compilation| inside.is_none_or(|inside| inside.contains(own.start_ps));
-    let of = of.iter().filter(counts).copied();
+    let of = in_counted(facts, of);
     if facts.ops().is_err() {
-        return Ok(PossibleSaving::PerStep(step.each(cost_on_host(of))));
+        return Ok(PossibleSaving::PerStep(step.each(cost_on_host(&of))));
     }
     let cost = |own: &Compilation| own.exposed_ps.unwrap_or(own.wall_ps);
-    let each = step.each(of.map(cost).sum());
+    let each = step.each(of.into_iter().map(cost).sum());
     Ok(PossibleSaving::Replay {
         changes: vec![Scenario::NoCompile],
         at_most: (!is_all).then_some(each),
     })
+}
+
+/// `, which take 32.94 s longer than the others`: where the steps of a host cost more than their compilations take.
+fn longer_steps(facts: &HintFacts<'_>, of: &[&Compilation]) -> String {
+    let of = in_counted(facts, of);
+    let are_in_steps = of
+        .iter()
+        .all(|own| matches!(own.place, Some(CompilePlace::InStep(_))));
+    let compiling: Picos = of.iter().map(|own| own.wall_ps).sum();
+    let cost = cost_on_host(&of);
+    if facts.ops().is_ok() || !are_in_steps || cost <= compiling {
+        return String::new();
+    }
+    let take = if of.len() == 1 { "takes" } else { "take" };
+    format!(", which {take} {cost} longer than the others")
 }
 
 /// From the start of the first counted step to the end of the last, on the host.
@@ -215,9 +235,10 @@ pub(super) fn in_loop(facts: &HintFacts<'_>) -> RuleResult {
     };
     Ok(Finding {
         statement: format!(
-            "compiling takes {wall}, {share:.1} of the {scope}; {again} {count}: {}{}",
+            "compiling takes {wall}, {share:.1} of the {scope}; {again} {count}: {}{}{}",
             listed_to(&functions, NAMED),
-            places(facts.cx.model, &late)
+            places(facts.cx.model, &late),
+            longer_steps(facts, &late)
         ),
         evidence: vec![
             HintEvidence::percent(

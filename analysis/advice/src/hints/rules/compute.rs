@@ -6,7 +6,8 @@ use device_reports::{DeclaredCosts, Kernel, Kernels, KernelsReport, LikeOps};
 use facts::Framework;
 use trace_model::{Caveat, IssueKind};
 
-use super::arrays::{fills_registers, nearly_all, reads_narrow};
+use super::arrays::{nearly_all, reads_narrow};
+use super::kinds::{kinds, with_causes, with_fewer_bytes};
 
 pub(super) static RULES: &[Rule] = &[
     rule!(
@@ -197,9 +198,10 @@ fn slow_matmuls(facts: &HintFacts<'_>) -> RuleResult {
     }
     let advice = "They read 16 bits or fewer an element already: look at their sizes, their layout, and what is fused with \
                   them.";
+    let of_float32 = ["Where operands are float32", "Multiply large bfloat16"];
     let code = "y = jnp.einsum(\"bld,df->blf\", x, w, preferred_element_type=jnp.float32)";
     let is_jax = facts.framework == Framework::Jax;
-    Ok(finding.advising(advice, is_jax.then_some(code)))
+    Ok(finding.advising(advice, &of_float32, is_jax.then_some(code)))
 }
 
 fn memory_bound(facts: &HintFacts<'_>) -> RuleResult {
@@ -211,19 +213,7 @@ fn memory_bound(facts: &HintFacts<'_>) -> RuleResult {
     let found = facts.heavy_alike(&MEMORY_BOUND_SHARE, kind, at_roof)?;
     let what = format!("ops at {limit} % or more of the HBM bandwidth");
     let finding = found.finding(&what, PossibleSaving::Unknown);
-    if !nearly_all(&found, |row| reads_narrow(facts, row)) {
-        return Ok(finding);
-    }
-    if !nearly_all(&found, |row| row.group == OpGroup::MatMul) {
-        let advice = "What they read has 16 bits or fewer an element already: fuse them with what writes it, or compute \
-                      it less often.";
-        return Ok(finding.advising(advice, None));
-    }
-    let advice = "What these matmuls read has 16 bits or fewer an element already: keep weights in int8 or fp8, or raise \
-                  the batch so that each weight serves more rows.";
-    let code = "decode = jax.jit(jax.vmap(decode, in_axes=(None, 0, 0)))  # params, caches, tokens";
-    let is_jax = facts.framework == Framework::Jax;
-    Ok(finding.advising(advice, is_jax.then_some(code)))
+    Ok(with_fewer_bytes(facts, finding, &kinds(&found)))
 }
 
 /// The share of the roofline that like ops reach, besides the time that they need to start.
@@ -238,8 +228,11 @@ fn efficiency_once_started(facts: &HintFacts<'_>, like: &LikeOps<'_>) -> Option<
 fn slow_ops(facts: &HintFacts<'_>) -> RuleResult {
     needs_costs(facts)?;
     let limit = facts.limit(&SLOW_EFFICIENCY);
+    let explained = super::memory::moved(facts);
     let is_other = |row: &OpRow| {
-        matches!(row.group, OpGroup::CustomKernel | OpGroup::HostIo) || is_compute_bound_matmul(row)
+        matches!(row.group, OpGroup::CustomKernel | OpGroup::HostIo)
+            || is_compute_bound_matmul(row)
+            || row.op.is_some_and(|op| explained.contains(&op))
     };
     let kind = |row: &OpRow| is_plain(row) && !is_other(row);
     let slow = |like: &LikeOps<'_>| is_below(limit, efficiency_once_started(facts, like));
@@ -247,12 +240,7 @@ fn slow_ops(facts: &HintFacts<'_>) -> RuleResult {
     let saving = PossibleSaving::ops("slow ops", found.shrink(ideal));
     let what = format!("ops below {limit} % of their roofline");
     let finding = found.finding(&what, saving);
-    if !nearly_all(&found, |row| fills_registers(facts, row)) {
-        return Ok(finding);
-    }
-    let advice = "Their minor dimensions fill registers of 8 × 128 already: look for strided access, reductions over the \
-                  wrong axis, and work on the scalar unit.";
-    Ok(finding.advising(advice, None))
+    Ok(with_causes(facts, finding, &kinds(&found)))
 }
 
 /// The length of an op decides here because each one has to start; ops that are near their roofline lose nothing to it.
@@ -330,10 +318,11 @@ fn short_loops(facts: &HintFacts<'_>) -> RuleResult {
     );
     Ok(Finding {
         statement: format!(
-            "{} repeats {count:.0} times for {} each, and such loops themselves take {:.1} of device time",
+            "{} repeats {count:.0} times for {} each, and such loops themselves take {:.1} of {}",
             short_name(&first.name),
             Picos::from_ps(time as i64),
-            Percent(found.percent())
+            Percent(found.percent()),
+            found.devices.time()
         ),
         evidence: vec![
             HintEvidence::count("iterations", count, "one execution", Some(trips)),

@@ -107,7 +107,12 @@ fn without_warm_up(facts: &HintFacts<'_>, finding: Finding, steps: &StepsReport)
         PossibleSaving::PerStep(_) => PossibleSaving::PerStep(beyond_best(&rest)),
         other => other,
     };
-    Finding { saving, ..finding }.advising(&advice, None)
+    // Where the others do not vary, nothing of the loop is to be changed.
+    let of_loop: &[&str] = match saving {
+        PossibleSaving::Nothing => &["Find what takes", "Prefetch input", "Use background data"],
+        _ => &[],
+    };
+    Finding { saving, ..finding }.advising(&advice, of_loop, None)
 }
 
 /// What the steps take at most beyond what the best of them take.

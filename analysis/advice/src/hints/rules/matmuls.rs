@@ -86,7 +86,7 @@ fn unknown_types(matmuls: &MatmulsReport) -> String {
     format!("which types matmuls multiply is not known{why}")
 }
 
-/// Some matmuls, most time first, with what would be left of each, and their share of device time.
+/// Some matmuls, most time first, with what would be left of each, and their share of the time of devices.
 type ShrinkingMatmuls = (Vec<OpId>, BTreeMap<OpId, f64>, Percent);
 
 /// The matmuls for which `factor` says what would be left of their time; none where together they take less than
@@ -97,8 +97,15 @@ fn shrinking(
     share: f64,
     factor: impl Fn(&MatmulRow) -> Option<f64>,
 ) -> Result<ShrinkingMatmuls> {
-    let total = facts.ops()?.total_time_ps;
-    let percent = |row: &MatmulRow| Percent::of(row.self_time_ps, total).unwrap_or_default();
+    let devices = facts.devices()?;
+    let times = facts.ops()?.rows.iter();
+    let times: BTreeMap<OpId, Picos> = times
+        .filter_map(|row| Some((row.op?, devices.self_time(row))))
+        .collect();
+    let percent = |row: &MatmulRow| {
+        let own = row.op.and_then(|op| times.get(&op)).copied();
+        Percent::of(own.unwrap_or_default(), devices.total_ps).unwrap_or_default()
+    };
     let mut found: Vec<(&MatmulRow, OpId, f64)> = rows
         .iter()
         .filter_map(|row| Some((row, row.op?, factor(row)?)))
@@ -121,6 +128,7 @@ fn shrinking(
 
 fn padding(facts: &HintFacts<'_>) -> RuleResult {
     let matmuls = facts.report::<Matmuls>()?;
+    let time = facts.devices()?.time();
     let (share, limit) = (
         facts.limit(&PADDING_SHARE),
         facts.limit(&PADDING_EFFICIENCY),
@@ -162,7 +170,7 @@ fn padding(facts: &HintFacts<'_>) -> RuleResult {
         .fold(100.0, f64::min);
     Ok(Finding {
         statement: format!(
-            "matmuls that take {percent:.1} of device time fill the matrix units only in part{what}"
+            "matmuls that take {percent:.1} of {time} fill the matrix units only in part{what}"
         ),
         evidence: vec![
             HintEvidence::percent(
@@ -172,7 +180,7 @@ fn padding(facts: &HintFacts<'_>) -> RuleResult {
                 Some(limit),
             )
             .by(Provenance::Derived),
-            HintEvidence::percent("padded matmuls", percent.0, "device time", Some(share)),
+            HintEvidence::percent("padded matmuls", percent.0, time, Some(share)),
         ],
         code,
         ops,
@@ -199,6 +207,7 @@ fn tiled(row: &MatmulRow, tile: u64) -> Option<String> {
 
 fn passes(facts: &HintFacts<'_>) -> RuleResult {
     let matmuls = facts.report::<Matmuls>()?;
+    let time = facts.devices()?.time();
     let counts: Vec<f64> = matmuls
         .rows
         .iter()
@@ -222,15 +231,10 @@ fn passes(facts: &HintFacts<'_>) -> RuleResult {
     let most = factors.values().copied().fold(1.0, f64::min).recip();
     Ok(Finding {
         statement: format!(
-            "matmuls that take {percent:.1} of device time are computed in up to {most:.0} bfloat16 passes"
+            "matmuls that take {percent:.1} of {time} are computed in up to {most:.0} bfloat16 passes"
         ),
         evidence: vec![
-            HintEvidence::percent(
-                "matmuls of several passes",
-                percent.0,
-                "device time",
-                Some(share),
-            ),
+            HintEvidence::percent("matmuls of several passes", percent.0, time, Some(share)),
             HintEvidence::count("passes", most, "of the one with most", Some(1.0))
                 .by(Provenance::StaticCost),
         ],
@@ -296,6 +300,7 @@ impl Weights {
 
 fn small_batch(facts: &HintFacts<'_>) -> RuleResult {
     let matmuls = facts.report::<Matmuls>()?;
+    let time = facts.devices()?.time();
     let peaks = &facts.ops()?.peaks;
     let (Some(flops), Some(hbm)) = (peaks.flops, peaks.hbm.filter(|hbm| hbm.per_second > 0.0))
     else {
@@ -353,7 +358,7 @@ fn small_batch(facts: &HintFacts<'_>) -> RuleResult {
         .collect();
     Ok(Finding {
         statement: format!(
-            "matmuls that take {percent:.1} of device time read their weights for few rows: {} has {rows:.0}, up to \
+            "matmuls that take {percent:.1} of {time} read their weights for few rows: {} has {rows:.0}, up to \
              {at_ridge:.0} would take hardly longer, for up to {gain:.0} × the throughput",
             short_name(&first.name)
         ),
@@ -361,7 +366,7 @@ fn small_batch(facts: &HintFacts<'_>) -> RuleResult {
             HintEvidence::percent(
                 "matmuls of few rows, bound by HBM",
                 percent.0,
-                "device time",
+                time,
                 Some(limit),
             ),
             HintEvidence::count(
@@ -382,6 +387,7 @@ fn small_batch(facts: &HintFacts<'_>) -> RuleResult {
         explains: &["K13"],
         is_minor: !reads(first),
         // With more rows the step does not get shorter, it does more; with narrower weights it does.
+        saved_by: Some("weights in int8 or fp8"),
         saving: if narrow.is_empty() {
             PossibleSaving::Unknown
         } else {
@@ -401,6 +407,7 @@ y = y * (x_scale * w_scale)";
 
 fn narrower(facts: &HintFacts<'_>) -> RuleResult {
     let matmuls = facts.report::<Matmuls>()?;
+    let time = facts.devices()?.time();
     let ops = facts.ops()?;
     let Some(chip) = facts.cx.options.chip().or_else(|| ops.peaks.published()) else {
         let why = "what the chip does with narrower types is not known: name it with --device-spec";
@@ -433,7 +440,7 @@ fn narrower(facts: &HintFacts<'_>) -> RuleResult {
     }
     Ok(Finding {
         statement: format!(
-            "bfloat16 matmuls at {peak} % or more of the peak take {percent:.1} of device time; {} computes {} twice as fast",
+            "bfloat16 matmuls at {peak} % or more of the peak take {percent:.1} of {time}; {} computes {} twice as fast",
             chip.id,
             fast.join(" and ")
         ),
@@ -441,7 +448,7 @@ fn narrower(facts: &HintFacts<'_>) -> RuleResult {
             HintEvidence::percent(
                 "bfloat16 matmuls bound by compute",
                 percent.0,
-                "device time",
+                time,
                 Some(limit),
             ),
             HintEvidence::number(

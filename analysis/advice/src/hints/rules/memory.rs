@@ -110,9 +110,20 @@ fn is_kind(row: &OpRow, kinds: &[&str]) -> bool {
         && (kinds.contains(&row.category.trim_end_matches(" fusion")) || by_name())
 }
 
-fn layout(facts: &HintFacts<'_>) -> RuleResult {
+/// Changes of layout, where they take much of the time.
+fn heavy_layout<'f>(facts: &'f HintFacts<'_>) -> RuleResult<OpSelection<'f>> {
     const KINDS: [&str; 4] = ["data formatting", "copy", "transpose", "reshape"];
-    let found = facts.heavy(&LAYOUT, |row| is_kind(row, &KINDS))?;
+    facts.heavy(&LAYOUT, |row| is_kind(row, &KINDS))
+}
+
+/// Ops that K19 or K20 speaks of, and gives the reason of.
+pub(super) fn moved(facts: &HintFacts<'_>) -> BTreeSet<OpId> {
+    let found = [heavy_layout(facts), heavy_slices(facts)].into_iter();
+    found.flatten().flat_map(|found| found.ops()).collect()
+}
+
+fn layout(facts: &HintFacts<'_>) -> RuleResult {
+    let found = heavy_layout(facts)?;
     let saving = PossibleSaving::ops("changes of layout", found.vanish());
     Ok(found.finding("copies and changes of layout", saving))
 }
@@ -135,8 +146,14 @@ fn slices(facts: &HintFacts<'_>) -> RuleResult {
     let saving = PossibleSaving::ops("slices", found.shrink(least));
     let finding = found.finding("dynamic slices and their updates", saving);
     let (advice, code) = slices_of(facts, heavy_remat(facts).is_ok());
+    let leaves_out = if advice.is_empty() {
+        Vec::new()
+    } else {
+        vec!["Training:", "Serving:"]
+    };
     Ok(Finding {
         advice: advice.to_owned(),
+        leaves_out,
         trades_with: Some("K24"),
         code: code
             .filter(|_| facts.framework == Framework::Jax)
@@ -225,6 +242,10 @@ fn remat(facts: &HintFacts<'_>) -> RuleResult {
                 found.take(what)
             );
             finding.saving = PossibleSaving::Unknown;
+            let advice =
+                "Free memory first: shard activations further, or put fewer rows on each device.";
+            let of_room = ["Keep more results", "Where there is room"];
+            finding = finding.advising(advice, &of_room, None);
         }
     }
     Ok(finding)
@@ -246,7 +267,12 @@ fn host_offload(facts: &HintFacts<'_>) -> RuleResult {
     let step = facts.step()?;
     let fitting = super::offload::what_fits(facts, &found.rows);
     let kept = fitting.as_ref().map_or(0.0, |fitting| fitting.of_loads);
-    finding.advice = fitting.map(|fitting| fitting.advice).unwrap_or_default();
+    if let Some(fitting) = fitting {
+        if kept <= 0.0 {
+            finding.leaves_out = vec!["Keep on the device what fits"];
+        }
+        finding.advice = fitting.advice;
+    }
     let changes = vec![Scenario::Ops {
         what: what.to_owned(),
         factors: found.vanish().into_iter().collect(),

@@ -27,6 +27,7 @@ mod hardware;
 mod health;
 mod host;
 mod jitter;
+mod kinds;
 mod lazy_tensors;
 mod matmuls;
 mod memory;

@@ -42,13 +42,14 @@ pub(super) fn what_fits(facts: &HintFacts<'_>, waits: &[&OpRow]) -> Option<Fitti
     };
     let of_loads = moved(kept) / moved(&loads).max(1.0);
     let replaced = sum(|load| load.bytes - load.more_bytes, kept);
-    let when = if replaced > 0 {
-        let replaced = bytes_text(replaced);
-        format!("{when}, and the {replaced} of it that loads fill then")
-    } else {
-        when.to_owned()
-    };
     let (free, all) = (bytes_text(free), bytes_text(sum(|load| load.bytes, &loads)));
+    let copies = if replaced > 0 {
+        let replaced = bytes_text(replaced);
+        format!(", and their copies fill another {replaced} then")
+    } else {
+        String::new()
+    };
+    let room = format!("{free} are free {when}{copies}");
     let arrays = if count == 1 {
         "The array".to_owned()
     } else {
@@ -56,21 +57,20 @@ pub(super) fn what_fits(facts: &HintFacts<'_>, waits: &[&OpRow]) -> Option<Fitti
     };
     let advice = match fitting {
         _ if fitting == count => {
-            let it = if count == 1 { "fits" } else { "fit" };
+            let (fit, them) = if count == 1 {
+                ("fits", "it")
+            } else {
+                ("fit", "them")
+            };
             format!(
-                "{arrays} loaded from the host ({all}) {it} into the {free} of HBM that are free {when}: keep them there."
+                "{arrays} loaded from the host ({all}) {fit} into HBM: {room}. Keep {them} there."
             )
         }
         1.. => format!(
-            "{fitting} of the {count} arrays loaded from the host ({} of {all}) fit into the {free} of HBM that are free {when}: \
-             keep them there.",
+            "{fitting} of the {count} arrays loaded from the host ({} of {all}) fit into HBM: {room}. Keep them there.",
             bytes_text(sum(|load| load.bytes, kept))
         ),
-        0 => {
-            format!(
-                "No array loaded from the host ({all} in all) fits into the {free} of HBM that are free {when}."
-            )
-        }
+        0 => format!("No array loaded from the host ({all} in all) fits into HBM: {room}."),
     };
     Some(FittingArrays { advice, of_loads })
 }

@@ -20,6 +20,7 @@ impl CollectivesReport {
         let over = SumOver {
             devices: self.devices,
             steps: self.steps,
+            are_busy: false,
         };
         let mut notes = vec![
             format!("{}, and so are other times", over.note()),

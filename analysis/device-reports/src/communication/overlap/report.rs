@@ -246,16 +246,9 @@ pub struct KindTotal {
 }
 
 impl OverlapReport {
-    /// Communication and its exposed part, the mean over devices and steps; `None` without communication.
+    /// Communication and its exposed part, the mean over devices; `None` without communication.
     pub fn mean_comm(&self) -> Option<(Picos, Picos)> {
-        let steps = SumOver {
-            devices: 1,
-            ..self.sums_over
-        };
-        Some((
-            steps.each_ps(self.summary.comm_mean_ps?),
-            steps.each_ps(self.summary.exposed_mean_ps?),
-        ))
+        Some((self.summary.comm_mean_ps?, self.summary.exposed_mean_ps?))
     }
 }
 

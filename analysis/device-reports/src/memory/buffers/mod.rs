@@ -56,7 +56,7 @@ impl Analysis for Buffers {
                 .as_ref()
                 .clone());
         }
-        let mut why = None;
+        let mut errors = Vec::new();
         let mut programs = Vec::new();
         let ran: HashSet<ProgramId> = cx
             .model
@@ -71,14 +71,11 @@ impl Analysis for Buffers {
                     id,
                     plans,
                 }),
-                Err(error) => drop(why.get_or_insert(error.to_string())),
+                Err(error) => errors.push(error),
             }
         }
         if programs.is_empty() {
-            return Err(AnalysisError::NotApplicable(why.unwrap_or_else(|| {
-                "the capture holds no program with a buffer assignment: record an *.xplane.pb with HLO protos"
-                    .to_owned()
-            })));
+            return Err(AnalysisError::NotApplicable(why_none(&errors)));
         }
         programs.sort_by_key(|program| Reverse(program.hbm_bytes()));
         for (index, program) in programs.iter_mut().enumerate() {
@@ -111,6 +108,20 @@ impl Analysis for Buffers {
             programs,
         })
     }
+}
+
+/// Why no program has a plan. One without HLO is no more to blame than the others.
+fn why_none(errors: &[HloError]) -> String {
+    let is_absent = |error: &HloError| matches!(error, HloError::NotRecorded(_));
+    let count = errors.len();
+    if count > 1 && errors.iter().all(is_absent) {
+        return HloError::NotRecorded(format!("any of its {count} programs")).to_string();
+    }
+    let told = errors.iter().find(|error| !is_absent(error));
+    told.or(errors.first()).map_or_else(
+        || "the capture holds no program with a buffer assignment: record an *.xplane.pb with HLO protos".to_owned(),
+        HloError::to_string,
+    )
 }
 
 /// The plans of one program. If it `ran`, they are kept, because analyses of ops need it again.

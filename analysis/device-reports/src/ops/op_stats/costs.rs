@@ -16,12 +16,12 @@ use super::sums::OpKey;
 pub struct MemoryBytes {
     /// HBM, all directions.
     pub hbm_bytes: u64,
-    /// The bytes read.
+    /// The bytes read; `None` if the direction of some is not recorded.
     #[column("HBM read")]
-    pub hbm_read_bytes: u64,
-    /// The bytes written.
+    pub hbm_read_bytes: Option<u64>,
+    /// The bytes written, likewise.
     #[column("HBM written")]
-    pub hbm_write_bytes: u64,
+    pub hbm_write_bytes: Option<u64>,
     /// Read from CMEM.
     #[column("CMEM read")]
     pub cmem_read_bytes: u64,
@@ -315,16 +315,18 @@ impl MemoryBytes {
             return None;
         }
         let mut sum = Self::default();
+        let (mut read, mut written) = (Some(0), Some(0));
         for part in &op.memory {
             let bytes = times(part.bytes, executions);
             let add = |slot: &mut u64| *slot = slot.saturating_add(bytes);
+            let add_known = |slot: &mut Option<u64>| slot.iter_mut().for_each(add);
             match (part.space, part.access) {
                 (MemorySpace::Hbm, access) => {
                     add(&mut sum.hbm_bytes);
                     match access {
-                        Access::Read => add(&mut sum.hbm_read_bytes),
-                        Access::Write => add(&mut sum.hbm_write_bytes),
-                        Access::Unknown => {}
+                        Access::Read => add_known(&mut read),
+                        Access::Write => add_known(&mut written),
+                        Access::Unknown => (read, written) = (None, None),
                     }
                 }
                 (MemorySpace::Cmem, Access::Read) => add(&mut sum.cmem_read_bytes),
@@ -334,6 +336,7 @@ impl MemoryBytes {
                 _ => add(&mut sum.other_bytes),
             }
         }
+        (sum.hbm_read_bytes, sum.hbm_write_bytes) = (read, written);
         Some(sum)
     }
 }

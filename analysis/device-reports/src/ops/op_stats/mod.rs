@@ -45,7 +45,7 @@ pub use costs::OpCosts;
 pub(crate) use precision::NarrowType;
 pub use report::BeyondPeak;
 pub(crate) use report::CoreWork;
-pub use report::{CoreOps, GroupRow, OpsReport, SteadyOps};
+pub use report::{CoreOps, GroupRow, MatrixWork, OpsReport, SteadyOps};
 pub use row::{CoreOpTime, OpRates, OpRow};
 
 /// The analysis `ops`.
@@ -219,6 +219,8 @@ fn core_report(cx: &Context<'_>, basis: &OpCostModel, core: &CoreSums) -> CoreOp
         mxu_time_ps: Picos::ZERO,
         mxu_rated_ps: Picos::ZERO,
         mxu_flops: None,
+        matmuls: MatrixWork::default(),
+        matrix_kernels: MatrixWork::default(),
         beyond_peak: Vec::new(),
         undeclared_ps: Picos::ZERO,
         unknown_traffic_ps: Picos::ZERO,
@@ -252,9 +254,19 @@ fn core_report(cx: &Context<'_>, basis: &OpCostModel, core: &CoreSums) -> CoreOp
             }
             if class.group == OpGroup::MatMul || class.is_custom_call() && flops.is_some() {
                 out.mxu_time_ps += sums.self_time;
+                let work = if class.group == OpGroup::MatMul {
+                    &mut out.matmuls
+                } else {
+                    &mut out.matrix_kernels
+                };
+                work.time_ps += sums.total;
                 if !beyond.contains(&BoundBy::Compute) {
                     out.mxu_rated_ps += sums.total;
                     add_float(&mut out.mxu_flops, flops);
+                    if let Some(flops) = flops {
+                        work.rated_ps += sums.total;
+                        work.flops += flops;
+                    }
                 }
             }
             if class.is_custom_call() && flops.is_none() {

@@ -117,6 +117,12 @@ pub struct CoreOps {
     pub mxu_rated_ps: Picos,
     /// Their operations; those of the algorithm if only these are known.
     pub mxu_flops: Option<f64>,
+    /// Those of the group [`OpGroup::MatMul`].
+    #[serde(skip)]
+    pub matmuls: MatrixWork,
+    /// The custom calls among them.
+    #[serde(skip)]
+    pub matrix_kernels: MatrixWork,
     /// Ops whose rates are impossible: their work at these limits is in no sum here.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub beyond_peak: Vec<BeyondPeak>,
@@ -143,6 +149,17 @@ pub(crate) struct CoreWork {
     pub time_ps: Picos,
     /// The peaks.
     pub peaks: Peaks,
+}
+
+/// Time and operations of some of the matrix ops of a core.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct MatrixWork {
+    /// Total time of all of them.
+    pub time_ps: Picos,
+    /// Total time of those whose operations are known, and possible in their time.
+    pub rated_ps: Picos,
+    /// The operations of these.
+    pub flops: f64,
 }
 
 impl CoreOps {

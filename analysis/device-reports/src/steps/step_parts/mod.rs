@@ -153,6 +153,21 @@ pub struct PartTimes {
     pub cores_mean_ps: f64,
 }
 
+impl StepPartsReport {
+    /// A part of a counted step and the whole step: means over all cores; `None` without counted steps.
+    pub fn cores_mean(&self, part: StepPart) -> Option<(f64, f64)> {
+        let steps = self.classes.iter().map(|class| class.steps).sum::<usize>();
+        let mean = |is_meant: &dyn Fn(&PartTimes) -> bool| {
+            let of_class = |class: &ClassParts| {
+                let parts = class.parts.iter().filter(|own| is_meant(own));
+                class.steps as f64 * parts.map(|own| own.cores_mean_ps).sum::<f64>()
+            };
+            self.classes.iter().map(of_class).sum::<f64>() / steps as f64
+        };
+        (steps > 0).then(|| (mean(&|own| own.part == part), mean(&|_| true)))
+    }
+}
+
 impl DividedStep {
     /// The core that the length of the step depends on.
     pub fn critical(&self) -> Option<&CoreParts> {

@@ -178,7 +178,7 @@ fn report(cx: &Context<'_>, events: &CompileEvents<'_>, window: TimeRange) -> Co
     CompileReport {
         window_ps: length,
         statement: if is_recorded {
-            statement(found, list.len(), wall, length, share)
+            statement(found, &list, wall, length, share)
         } else {
             unknown(cx).to_owned()
         },
@@ -210,7 +210,7 @@ fn report(cx: &Context<'_>, events: &CompileEvents<'_>, window: TimeRange) -> Co
 
 fn statement(
     found: bool,
-    count: usize,
+    list: &[Compilation],
     wall: Picos,
     length: Picos,
     share: Option<Percent>,
@@ -218,9 +218,18 @@ fn statement(
     if !found {
         return "no compilation in the captured window".to_owned();
     }
+    let own: Picos = list.iter().map(|compilation| compilation.wall_ps).sum();
+    let others = if wall > own {
+        format!(
+            ", {} of it in phases that belong to none of them",
+            wall - own
+        )
+    } else {
+        String::new()
+    };
     format!(
-        "{} took {wall} of {length} ({:.1})",
-        counted(count, "compilation"),
+        "{} took {wall} of {length} ({:.1}){others}",
+        counted(list.len(), "compilation"),
         share.unwrap_or_default()
     )
 }

@@ -74,7 +74,7 @@ impl Analysis for Gaps {
         }
         Ok(GapsReport {
             statement: statement(&devices, !recorded.is_empty()),
-            metrics: metrics(&devices),
+            metrics: metrics(cx, &devices),
             devices,
         })
     }
@@ -155,7 +155,7 @@ fn statement(devices: &[DeviceGaps], has_host: bool) -> String {
     text
 }
 
-fn metrics(devices: &[DeviceGaps]) -> Vec<Metric> {
+fn metrics(cx: &Context<'_>, devices: &[DeviceGaps]) -> Vec<Metric> {
     let sum = |get: fn(&DeviceGaps) -> Picos| devices.iter().map(get).sum();
     let of = format!(
         "window × {}, on the clock of the host",
@@ -168,7 +168,7 @@ fn metrics(devices: &[DeviceGaps]) -> Vec<Metric> {
         is_lower_bound: false,
         unit: Unit::Percent,
         of: of.to_owned(),
-        provenance: Provenance::Measured,
+        provenance: Provenance::Measured.in_trace(cx.model),
         note: None,
     };
     let window = sum(|device| device.window_ps);

@@ -19,6 +19,7 @@
 mod measured;
 
 use device_reports::{Expected, TimeLimit};
+use engine::LowerBound;
 use facts::prelude::*;
 use hardware::limits::is_beyond_peak;
 use trace_model::Caveat;
@@ -304,7 +305,7 @@ fn one_roof(cx: &Context<'_>, targets: &mut [Target]) {
         return skip(
             targets,
             "mxu",
-            &format!("which limit is the tighter one is not known: HBM has {why}"),
+            &format!("which limit is the tighter one is not known: HBM is a lower bound: {why}"),
         );
     }
     let Ok(expected) = cx.report::<Expected>() else {
@@ -384,6 +385,9 @@ fn statement(targets: &[Target]) -> String {
         })
         .collect();
     let judged = count(TargetColor::Green) + missed.len();
+    if judged == 0 {
+        return "no target is judged".to_owned();
+    }
     let what = if missed.is_empty() {
         String::new()
     } else {
@@ -407,7 +411,9 @@ impl Target {
     pub fn reached(&self) -> Option<String> {
         let value = self.value_percent?;
         Some(match self.low_percent {
-            low if self.is_lower_bound => format!("at least {:.1}", low.unwrap_or(value)),
+            low if self.is_lower_bound => {
+                LowerBound(true).of(format!("{:.1}", low.unwrap_or(value)))
+            }
             Some(low) => format!("{low:.1} to {value:.1}"),
             None => format!("{value:.1}"),
         })

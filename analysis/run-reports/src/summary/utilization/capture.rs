@@ -3,7 +3,7 @@
 use device_reports::{CoreOps, OpsReport};
 use facts::prelude::*;
 
-use super::sums::{WorkSums, possible_or_why};
+use super::sums::{WorkSums, possible_or_why, says_something};
 use crate::summary::doctor;
 
 /// The share of the session that the windows of the devices cover: time outside them is in no other metric here, and a
@@ -55,11 +55,15 @@ pub(super) fn flops(cx: &Context<'_>, ops: &OpsReport) -> Option<Metric> {
         .zip(capacity)
         .map(|(flops, capacity)| 100.0 * flops / capacity);
     let (value, impossible) = possible_or_why(percent);
+    let is_partial = sums.is_mostly_unknown(BoundBy::Compute);
+    let value = value.filter(|&percent| !is_partial || says_something(percent));
+    let about = "includes the time before the first and after the last op".to_owned();
+    let notes = sums.notes_on(BoundBy::Compute, true).into_iter();
     Some(Metric {
         id: "flops_util_capture_percent",
         title: "FLOPs utilization of the whole session",
         value,
-        is_lower_bound: value.is_some() && sums.is_mostly_unknown(BoundBy::Compute),
+        is_lower_bound: value.is_some() && is_partial,
         unit: Unit::Percent,
         of: format!(
             "session ({} × {}) × {}",
@@ -68,8 +72,6 @@ pub(super) fn flops(cx: &Context<'_>, ops: &OpsReport) -> Option<Metric> {
             sums.peak_text(BoundBy::Compute)
         ),
         provenance: Provenance::of_peak(peaks.flops),
-        note: Some(impossible.unwrap_or_else(|| {
-            "includes the time before the first and after the last op".to_owned()
-        })),
+        note: impossible.or_else(|| Some(joined(notes.chain([about]), "; "))),
     })
 }

@@ -9,12 +9,14 @@
 //! flops_util_window     Σ flops       / Σ (W · peak)
 //! flops_util_busy       Σ flops       / Σ (busy · peak)
 //! mxu_util_on_mxu_ops   Σ flops of matrix ops / Σ (their time · peak)
-//! mxu_busy_fraction     Σ time of matrix ops  / Σ W           a share of time, no utilization
+//! mxu_busy_fraction     Σ time of matrix ops  / Σ W           a share of time, no utilization; both with kernels
 //! hbm_util_window       Σ HBM bytes   / Σ (W · peak HBM)
 //! hbm_util_busy         Σ HBM bytes   / Σ (busy · peak HBM)
 //! mfu_steady            as mfu_window, with the steady steps in a row for W
 //! hbm_util_steady       as hbm_util_window, likewise
 //! ```
+//!
+//! Custom calls that declare operations count as matrix ops here; where there are any, titles and references name them.
 //!
 //! `busy` is the union of leaf ops that are not off duty. Waiting for a copy (`copy-done`) is busy by that
 //! definition, as in `XProf`; `wait` is the share of such waits. HBM bytes are those recorded by memory, including
@@ -30,6 +32,7 @@
 mod capture;
 mod duty;
 mod hardware;
+mod matrix_ops;
 mod steady;
 mod sums;
 #[cfg(test)]
@@ -39,7 +42,10 @@ use ::hardware::limits::OpWork;
 use device_reports::ops::op_stats::BeyondPeak;
 use device_reports::{CoreOps, Ops};
 use duty::{CoreDuty, xprof_duty_cycle};
+use engine::LowerBound;
 use facts::prelude::*;
+use matrix_ops::MatrixOps;
+pub(super) use matrix_ops::speed_of_matmuls;
 use sums::{UtilizationShare, WorkSums, busy, utilization, window};
 
 /// The analysis `utilization`.
@@ -64,6 +70,12 @@ pub struct DeviceUtilization {
 }
 
 impl DeviceUtilization {
+    /// Ids of the metrics that are only lower bounds.
+    fn lower_bounds(&self) -> String {
+        let bounds = self.metrics.iter().filter(|metric| metric.is_lower_bound);
+        joined(bounds.map(|metric| metric.id), ", ")
+    }
+
     fn is_lower_bound(&self, id: &str) -> bool {
         self.metrics
             .iter()
@@ -104,7 +116,11 @@ impl Analysis for Utilization {
                 metrics,
             }
         });
-        let devices = devices.collect();
+        let mut devices: Vec<DeviceUtilization> = devices.collect();
+        let of_devices = devices.iter_mut().flat_map(|device| &mut device.metrics);
+        for metric in combined.iter_mut().chain(of_devices) {
+            metric.provenance = metric.provenance.in_trace(cx.model);
+        }
         Ok(UtilizationReport { combined, devices })
     }
 }
@@ -153,7 +169,7 @@ fn metrics(sums: &WorkSums<'_>) -> Vec<Metric> {
                 amount,
                 over,
                 time,
-                of_all_ops: over != MATRIX_OPS,
+                of_all_ops: id != ON_MATRIX_OPS,
                 note,
             },
         )
@@ -199,15 +215,12 @@ fn metrics(sums: &WorkSums<'_>) -> Vec<Metric> {
         (_, None) => Some("from model FLOPs".to_owned()),
         _ => None,
     };
-    let (id, title) = (
-        "mxu_util_on_mxu_ops_percent",
-        "FLOPs utilization of matrix ops",
-    );
+    let rated = MatrixOps::of(sums.cores, |work| work.rated_ps);
     out.push(compute(
-        id,
-        title,
+        ON_MATRIX_OPS,
+        rated.speed_title(),
         mxu_flops,
-        MATRIX_OPS,
+        rated.time_in_words(),
         |core| core.mxu_rated_ps,
         &no_mxu,
     ));
@@ -217,8 +230,8 @@ fn metrics(sums: &WorkSums<'_>) -> Vec<Metric> {
     out
 }
 
-/// The time that rates of matrix ops refer to.
-const MATRIX_OPS: &str = "time of matrix ops";
+/// The rate of matrix ops.
+const ON_MATRIX_OPS: &str = "mxu_util_on_mxu_ops_percent";
 
 /// The actual clock, if recorded. Peaks refer to the default clock.
 fn clock_metric(sums: &WorkSums<'_>) -> Option<Metric> {
@@ -350,7 +363,7 @@ fn time_metrics(sums: &WorkSums<'_>, out: &mut Vec<Metric>) {
     let mxu = "a share of time, not a utilization";
     out.push(share(
         "mxu_busy_fraction_percent",
-        "Time in matrix ops",
+        MatrixOps::of(sums.cores, |work| work.time_ps).share_title(),
         |core| core.mxu_time_ps,
         Some(mxu),
     ));
@@ -395,6 +408,9 @@ impl Tabular for UtilizationReport {
 fn metric_table(id: &'static str, title: &str, metrics: &[Metric]) -> Table {
     Table::of(id, title, metrics)
         .derived("metric", "Metric", Unit::None, |metric| metric.title)
+        .derived("value_bound", "Bound", Unit::None, |metric| {
+            LowerBound(metric.is_lower_bound)
+        })
         .derived("value_percent", "Value", Unit::Percent, |metric| {
             metric.value
         })
@@ -452,8 +468,18 @@ impl UtilizationReport {
                 .any(|device| device.is_lower_bound(metric.id))
         });
         let bounds: Vec<&str> = bounds.map(short_title).collect();
-        let bounds = (!bounds.is_empty())
-            .then(|| format!("Lower bounds on some devices: {}.", bounds.join(", ")));
-        columns.note(window).notes(bounds).build()
+        let columns = if bounds.is_empty() {
+            columns
+        } else {
+            columns
+                .derived("lower_bounds", "At least", Unit::None, |device| {
+                    device.lower_bounds()
+                })
+                .note(format!(
+                    "Lower bounds on some devices: {}.",
+                    bounds.join(", ")
+                ))
+        };
+        columns.note(window).build()
     }
 }

@@ -2,6 +2,7 @@
 
 use device_reports::ops::op_stats::BeyondPeak;
 use device_reports::{CoreOps, OpsReport};
+use engine::number;
 use facts::prelude::*;
 use facts::window::windows_in_words;
 use hardware::limits::possible;
@@ -52,10 +53,11 @@ impl<'a> WorkSums<'a> {
 
     /// Why a utilization of `limit` is uncertain, or why there is none.
     pub fn notes_on(&self, limit: BoundBy, is_known: bool) -> Option<String> {
-        let verdict = if self.is_mostly_unknown(limit) {
-            "a lower bound"
+        // A lower bound is marked as one.
+        let too_low = if self.is_mostly_unknown(limit) {
+            ""
         } else {
-            "too low"
+            "too low: "
         };
         let mut notes = Vec::new();
         let beyond = self.share_of_op_time(|core| BeyondPeak::time_of(&[core], limit));
@@ -66,14 +68,14 @@ impl<'a> WorkSums<'a> {
                 "bytes"
             };
             notes.push(format!(
-                "{verdict}: the {what} of ops above this peak, {beyond:.1} of op time, are left out"
+                "{too_low}the {what} of ops above this peak, {beyond:.1} of op time, are left out"
             ));
         }
         if limit == BoundBy::Compute {
             let undeclared = self.share_of_op_time(|core| core.undeclared_ps);
             if undeclared > NEGLIGIBLE {
                 let what = "custom calls that declare no operations take";
-                notes.push(format!("{verdict}: {what} {undeclared:.1} of op time"));
+                notes.push(format!("{too_low}{what} {undeclared:.1} of op time"));
             }
         }
         if limit == BoundBy::Hbm && !is_known && beyond <= Percent(0.0) {
@@ -86,7 +88,7 @@ impl<'a> WorkSums<'a> {
             let unknown = self.share_of_op_time(|core| core.unknown_traffic_ps);
             if unknown > NEGLIGIBLE {
                 notes.push(format!(
-                    "{verdict}: ops of unknown traffic take {unknown:.1} of op time"
+                    "{too_low}ops of unknown traffic take {unknown:.1} of op time"
                 ));
             }
         }
@@ -206,6 +208,8 @@ pub(super) fn utilization(sums: &WorkSums<'_>, share: UtilizationShare<'_>) -> M
             .zip(capacity)
             .map(|(amount, capacity)| 100.0 * amount / capacity),
     );
+    let is_partial = of_all_ops && sums.is_mostly_unknown(limit);
+    let value = value.filter(|&percent| !is_partial || says_something(percent));
     let peak_text = sums.peak_text(limit);
     let note = match value {
         None if amount.is_some() && peak.is_none() => Some(NO_PEAK.to_owned()),
@@ -218,7 +222,7 @@ pub(super) fn utilization(sums: &WorkSums<'_>, share: UtilizationShare<'_>) -> M
         Provenance::of_peak(peak)
     };
     let of = format!("{} × {peak_text}", sums.over(over, time));
-    let is_lower_bound = value.is_some() && of_all_ops && sums.is_mostly_unknown(limit);
+    let is_lower_bound = value.is_some() && is_partial;
     Metric {
         id,
         title,
@@ -229,6 +233,11 @@ pub(super) fn utilization(sums: &WorkSums<'_>, share: UtilizationShare<'_>) -> M
         provenance,
         note,
     }
+}
+
+/// Whether a lower bound says anything: not that a share is more than nothing.
+pub(super) fn says_something(lower_bound: f64) -> bool {
+    lower_bound >= number::LEAST_PERCENT
 }
 
 /// A utilization, or the reason why there is none.

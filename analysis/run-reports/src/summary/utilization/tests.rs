@@ -458,7 +458,7 @@ fn work_unknown_for_more_than_a_tenth_makes_a_lower_bound() {
     assert!(
         hbm.note
             .unwrap()
-            .starts_with("a lower bound: ops of unknown traffic take 11.0 %")
+            .starts_with("ops of unknown traffic take 11.0 %")
     );
     assert!(
         !mxu.is_lower_bound,

@@ -11,10 +11,13 @@ use trace_model::{Caveat, without_number};
 use crate::host::compile::CompileReport;
 use crate::host::gaps::Gaps;
 use crate::host::input::{InputReport, InputWait};
-use crate::summary::utilization::{Utilization, UtilizationReport};
+use crate::summary::utilization::speed_of_matmuls;
 
 /// Smaller shares get no clause in the sentence.
 pub(super) const WORTH_SAYING: Percent = Percent(10.0);
+
+/// A speed of this share of the time is that of all of it.
+const NEARLY_ALL: Percent = Percent(99.5);
 
 /// A cause that takes a share of the time.
 #[engine::row(measured)]
@@ -46,7 +49,6 @@ pub struct VerdictFinding {
 /// Facts from other reports: the efficiency of devices, and causes.
 pub(super) struct VerdictReports {
     has_loops_apart: bool,
-    utilization: Option<Arc<UtilizationReport>>,
     overlap: Option<Arc<OverlapReport>>,
     balance: Option<Arc<BalanceReport>>,
     idle: Option<String>,
@@ -56,7 +58,6 @@ impl VerdictReports {
     pub fn of(cx: &Context<'_>) -> Self {
         Self {
             has_loops_apart: cx.model.has_caveat(Caveat::LoopsApart),
-            utilization: cx.report::<Utilization>().ok(),
             overlap: cx.report::<Overlap>().ok(),
             balance: cx.report::<Balance>().ok(),
             idle: cx.report::<Gaps>().ok().and_then(|gaps| gaps.main_cause()),
@@ -179,15 +180,12 @@ fn activity(ops: &OpsReport, group: OpGroup, known: &VerdictReports) -> String {
             )
         }
         OpGroup::MatMul => {
-            let metric = |id| {
-                known
-                    .utilization
-                    .as_ref()
-                    .and_then(|report| report.metric(id)?.value)
-            };
-            let speed = metric("mxu_util_on_mxu_ops_percent");
-            let speed = speed.map_or_else(String::new, |at| {
-                format!(", at {} of peak FLOP/s", shown(Some(Percent(at))))
+            let speed = speed_of_matmuls(ops).map_or_else(String::new, |(at, of)| {
+                let part = match of {
+                    of if of > NEARLY_ALL => String::new(),
+                    of => format!("{} of it ", shown(Some(of))),
+                };
+                format!(", {part}at {} of peak FLOP/s", shown(Some(at)))
             });
             format!("multiplies matrices{speed}")
         }

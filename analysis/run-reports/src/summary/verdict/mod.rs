@@ -100,6 +100,9 @@ impl Analysis for Verdict {
         }
         let steps = cx.report::<Steps>().ok();
         findings.extend(steps.as_deref().and_then(slow_steps));
+        for finding in &mut findings {
+            finding.provenance = finding.provenance.in_trace(cx.model);
+        }
         name_the_largest(&mut findings);
         let knows_compiling = cx
             .report::<Compile>()

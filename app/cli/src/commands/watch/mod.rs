@@ -89,21 +89,20 @@ pub fn run(args: &WatchArgs, stderr: &Stderr) -> Result<CommandOutcome> {
         history,
         seen: WatchedRuns::new(args.settle),
         failed: 0,
+        is_any_new: false,
     };
     if !is_remote(&args.path) {
         // A missing directory is not the fault of the history.
         watch.runs()?;
     }
     history_file::check(Some(&watch.history))?;
-    let mut is_any_new = false;
     loop {
         let found = watch.look(stderr)?;
-        is_any_new |= found > 0;
         if watch.failed > 0 && args.exit_on_regression {
             break;
         }
         if args.once && found == 0 {
-            if !is_any_new {
+            if !watch.is_any_new {
                 stderr.warn(&format!("no new run below {}", args.path.display()));
             }
             break;
@@ -134,6 +133,8 @@ struct Watch<'a> {
     history: PathBuf,
     seen: WatchedRuns,
     failed: usize,
+    /// Whether any run was there that the history does not have.
+    is_any_new: bool,
 }
 
 impl Watch<'_> {
@@ -146,6 +147,7 @@ impl Watch<'_> {
             let Some(look) = self.seen.look(&run).filter(|_| !is_known) else {
                 continue;
             };
+            self.is_any_new = true;
             let is_finished = look.is_ready && self.judge(&run, look, stderr)?;
             growing += usize::from(!is_finished);
             let name = run.name.clone();
@@ -361,6 +363,7 @@ mod tests {
             history: history.clone(),
             seen: WatchedRuns::new(args.settle),
             failed: 0,
+            is_any_new: false,
         };
         let mut look = || watch.look(&stderr).unwrap();
         // The writer of a file that is old has gone: it is not waited for.

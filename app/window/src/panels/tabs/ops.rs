@@ -358,6 +358,7 @@ mod tests {
         let over = SumOver {
             devices: 1,
             steps: None,
+            are_busy: false,
         };
         let texts = texts_of(&node, whole, over);
         assert_eq!(texts, ["–", "–", "50.00 %", "2.500 µs", "3"]);

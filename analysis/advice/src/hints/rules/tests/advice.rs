@@ -11,7 +11,7 @@ use super::{
 };
 use crate::hints::{Hint, HintSeverity, HintsReport};
 
-fn hint(report: &HintsReport, id: &str) -> Hint {
+pub(super) fn hint(report: &HintsReport, id: &str) -> Hint {
     report
         .hints
         .iter()
@@ -21,7 +21,7 @@ fn hint(report: &HintsReport, id: &str) -> Hint {
 }
 
 /// What hint `id` says to do, and its code, as a hint or as a further remedy.
-fn remedy(picture: &str, id: &str) -> (String, String) {
+pub(super) fn remedy(picture: &str, id: &str) -> (String, String) {
     let report = report(picture);
     let also = report.hints.iter().flat_map(|hint| {
         let code = |other: &Option<String>| other.clone().or_else(|| hint.code.clone());
@@ -256,7 +256,9 @@ fn offload(free_gib: i64) -> Hint {
 fn offloaded_arrays_that_fit_are_counted_before_anything_else() {
     let all = offload(3).action;
     assert!(
-        all.starts_with("The 3 arrays loaded from the host (3.221 GB) fit into the 3.221 GB"),
+        all.starts_with(
+            "The 3 arrays loaded from the host (3.221 GB) fit into HBM: 3.221 GB are free"
+        ),
         "{all}"
     );
     assert!(all.contains("jax.memory.Space.Device"), "{all}");
@@ -270,6 +272,7 @@ fn offloaded_arrays_that_fit_are_counted_before_anything_else() {
         none.starts_with("No array loaded from the host (3.221 GB in all) fits"),
         "{none}"
     );
+    assert!(!none.contains("Keep on the device what fits"), "{none}");
 }
 
 /// Three loads of 1 GiB need 214.7 ms of 280 ms at 15 GB/s, one 71.58 ms: the rest bounds what keeping two saves.

@@ -80,6 +80,14 @@ fn what_compiling_costs_is_what_its_step_takes_longer() {
         &format!("{}{}", run('.', 92), run('c', 20)),
     );
     assert_eq!(saving(&picture, "K36"), Some(1_500_000_000));
+    let found = report(&picture);
+    let hint = found.hints.iter().find(|hint| hint.id == "K36").unwrap();
+    assert!(
+        hint.statement
+            .ends_with("f in step 9, which takes 30.00 ms longer than the others"),
+        "{}",
+        hint.statement
+    );
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! What limits the loop, and what lies outside of it.
 
+use std::fmt::Write as _;
+
 use engine::{Context, Options, Percent, Provenance, ReportCache, Scope};
 use facts::TimeUse;
 use sample_traces::text_trace;
@@ -263,4 +265,138 @@ fn a_step_that_compiles_is_not_idle_for_reasons_of_the_loop() {
     let report = cx.report::<Hints>().unwrap();
     let ids: Vec<&str> = report.hints.iter().map(|hint| hint.id).collect();
     assert!(!ids.contains(&"K31"), "{ids:?}");
+}
+
+/// Idle time of less than a tenth of a step is called what the hint about it calls it.
+#[test]
+fn idle_time_has_the_name_that_its_hint_gives() {
+    let parts = |input: usize, devices: usize| {
+        let work = 100 - input;
+        let step = |letter: char, own: usize, rest: char| {
+            format!(
+                "{}{}",
+                letter.to_string().repeat(own),
+                rest.to_string().repeat(100 - own)
+            )
+        };
+        let steps: String = (0..4)
+            .map(|at| step(char::from(b'0' + at), 100, '.'))
+            .collect();
+        let device = |at: usize| {
+            format!(
+                "TPU:{at} steps: {steps}\nTPU:{at} modules: {}\nTPU:{at} ops: {}\n",
+                step('A', work, '.').repeat(4),
+                step('m', work, '.').repeat(4)
+            )
+        };
+        let devices: String = (0..devices).map(device).collect();
+        let report = report(&format!(
+            "@column 100us\n{devices}host python: {}\nA = jit_step(1)\nm = fusion.1 [convolution fusion]\ni = IteratorGetNext",
+            step('.', work, 'i').repeat(4)
+        ));
+        let limit = report.limit.unwrap();
+        let names = limit
+            .parts
+            .iter()
+            .map(|part| part.title_among(&limit.parts));
+        let names: Vec<_> = names.collect();
+        (names, report.hints.iter().any(|hint| hint.id == "K34"))
+    };
+    for devices in [1, 3] {
+        for input in [4, 9, 30] {
+            let (names, is_told) = parts(input, devices);
+            assert!(is_told, "{input}");
+            assert_eq!(
+                names[1], "waiting for input",
+                "{input} of {devices}: {names:?}"
+            );
+        }
+        // So little that no hint speaks of it.
+        assert_eq!(parts(1, devices), (vec!["matrix products", "idle"], false));
+    }
+}
+
+/// The last of four devices runs nothing, or joins for the last of four steps.
+fn with_absent(late: bool, parts: usize) -> String {
+    let steps: String = (0..4).map(|step| step.to_string().repeat(20)).collect();
+    let (mut work, mut legend) = (String::new(), String::new());
+    for part in 0..parts {
+        let letter = char::from(b'a' + part as u8);
+        let columns = 18 / parts;
+        work += &letter.to_string().repeat(columns);
+        writeln!(
+                    legend,
+            "{letter} = fusion.{part} [convolution fusion] source=m.py:1 flops={} hbm_read=1 hbm_write=1",
+            columns * 1_000_000).unwrap();
+    }
+    work += "..";
+    let device = |at: usize, ops: &str| format!("TPU:{at} steps: {steps}\nTPU:{at} ops: {ops}\n");
+    let busy: String = (0..3).map(|at| device(at, &work.repeat(4))).collect();
+    let last = if late {
+        format!(
+            "TPU:3 steps: {}{}\nTPU:3 ops: {}{work}\n",
+            ".".repeat(60),
+            "3".repeat(20),
+            ".".repeat(60)
+        )
+    } else {
+        format!("TPU:3 ops: z{}\n", ".".repeat(79))
+    };
+    format!(
+        "@column 10us\n@device flops=1e12 hbm=1e12 TPU v5 lite\n{busy}{last}{legend}z = add.9 [loop fusion]"
+    )
+}
+
+/// What is said of time and what a fix saves refer to the same devices: those that work.
+#[test]
+fn a_hint_saves_no_more_time_than_there_is() {
+    for late in [false, true] {
+        for parts in [1, 6] {
+            let report = report(&with_absent(late, parts));
+            let limit = report.limit.as_ref().unwrap();
+            assert_eq!(
+                limit.statement,
+                "Matrix products take 90.0 % of each step: 180.0 µs of 200.0 µs per busy device",
+                "{late} {parts} {:?}",
+                report
+                    .hints
+                    .iter()
+                    .map(|h| (h.id, h.saving_ps))
+                    .collect::<Vec<_>>()
+            );
+            let hint = report.hints.iter().find(|hint| hint.id == "K12").unwrap();
+            let saving = hint.saving_percent.unwrap();
+            assert!(saving < limit.percent, "{saving:?}");
+            assert!(
+                hint.statement
+                    .contains("take 90.0 % of the time of busy devices"),
+                "{}",
+                hint.statement
+            );
+            let seen = &hint.evidence[0];
+            assert!(
+                (seen.value - 90.0).abs() < 0.1 && seen.of.contains("busy"),
+                "{seen:?}"
+            );
+            let each: Picos = hint
+                .ops
+                .iter()
+                .map(|op| report.sums_over.each_ps(op.self_time_ps))
+                .sum();
+            assert_eq!(each, Picos::from_ps(180_000_000), "{late} {parts}");
+            assert!(report.sums_over.text().starts_with("3 busy devices"));
+        }
+    }
+    // Where all work, all count.
+    let steps: String = (0..4).map(|step| step.to_string().repeat(20)).collect();
+    let absent = format!("TPU:3 ops: z{}", ".".repeat(79));
+    let work = format!("{}..", "a".repeat(18)).repeat(4);
+    let all = format!("TPU:3 steps: {steps}\nTPU:3 ops: {work}");
+    let all = with_absent(false, 1).replace(&absent, &all);
+    let report = report(&all);
+    let statement = report.limit.unwrap().statement;
+    assert!(
+        statement.ends_with("180.0 µs of 200.0 µs per device"),
+        "{statement}"
+    );
 }

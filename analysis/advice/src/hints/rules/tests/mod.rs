@@ -12,6 +12,7 @@ mod hardware;
 mod health;
 mod idle;
 mod limit;
+mod reasons;
 mod sent;
 mod sizes;
 mod waits;
@@ -79,6 +80,15 @@ fn cannot_tell(report: &HintsReport, id: &str) -> bool {
 fn saving(picture: &str, id: &str) -> Option<i64> {
     let has = |hint: &&Hint| hint.id == id || hint.also.iter().any(|other| other.id == id);
     Some(report(picture).hints.iter().find(has)?.saving_ps?.ps())
+}
+
+/// The first thing that hint `id` says to do, as a hint or as a further remedy.
+fn brief(report: &HintsReport, id: &str) -> String {
+    let also = report.hints.iter().flat_map(|hint| &hint.also);
+    let own = report.hints.iter().map(|hint| (hint.id, &hint.brief));
+    let mut all = own.chain(also.map(|other| (other.id, &other.brief)));
+    let found = all.find(|(own, _)| *own == id);
+    found.unwrap_or_else(|| panic!("no {id}")).1.clone()
 }
 
 /// So many columns of a letter.

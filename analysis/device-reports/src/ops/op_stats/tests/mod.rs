@@ -255,6 +255,41 @@ fn async_start_and_done_ops_have_no_utilization() {
     );
 }
 
+/// A total says nothing of what is read and what is written, of one op or of some of many.
+#[test]
+fn directions_of_traffic_are_missing_where_they_are_not_recorded() {
+    let access = |access| MemoryAccess {
+        space: MemorySpace::Hbm,
+        access,
+        bytes: 100,
+    };
+    let directions = |memory: &[MemoryAccess], times: i64| {
+        let mut rig = Rig::new();
+        for core in 0..2 {
+            let (ops, name) = (rig.core(core), format!("fusion.{core}"));
+            let op = rig.op(&name, "loop fusion", |op| {
+                op.bytes_accessed = Some(100);
+                op.memory = memory.to_vec();
+            });
+            for time in 0..times {
+                rig.add(ops, op, 20 * time, 20 * time + 10);
+            }
+        }
+        let report = ops_of(&rig.builder.finish());
+        let memory = report.rows.last().unwrap().costs.memory.unwrap();
+        (memory.hbm_read_bytes, memory.hbm_write_bytes)
+    };
+    for times in [1, 5] {
+        let all = |bytes: u64| Some(bytes * times as u64);
+        assert_eq!(directions(&[], times), (None, None));
+        let unknown = access(Access::Unknown);
+        assert_eq!(directions(&[unknown], times), (None, None));
+        let read = access(Access::Read);
+        assert_eq!(directions(&[read, unknown], times), (None, None));
+        assert_eq!(directions(&[read], times), (all(100), all(0)));
+    }
+}
+
 #[test]
 fn cores_are_summed_and_can_be_filtered() {
     let mut rig = Rig::new();

@@ -68,9 +68,9 @@ pub struct RunFunction {
     /// The part in which jaxprs were lowered; `None` if that is not recorded.
     #[column]
     pub lower_ps: Option<Picos>,
-    /// The part in which a compiler ran, or the cache was read.
+    /// The part in which a compiler ran, or the cache was read; `None` where nothing was compiled.
     #[column]
-    pub compile_ps: Picos,
+    pub compile_ps: Option<Picos>,
     /// The part in which the executable was loaded; `None` if that is not recorded.
     #[column]
     pub load_ps: Option<Picos>,
@@ -267,6 +267,11 @@ impl CompileRuns {
             "{compiled} in {runs} took {}, {} of it in the compiler or its cache.",
             self.wall_ps, self.compile_ps
         )];
+        let others = self.functions.iter().filter(|row| row.compilations == 0);
+        let others: Picos = others.map(|row| row.wall_ps).sum();
+        if others > Picos::ZERO {
+            said.push(format!("Phases that belong to none of them took {others}."));
+        }
         if let [.., before, last] = &self.days[..] {
             said.push(format!(
                 "On the last two of {} days: {} on {}, {} on {}.",
@@ -311,7 +316,7 @@ fn add(row: &mut RunFunction, compilation: &Compilation, why: &str) {
     };
     row.compilations += 1;
     row.wall_ps += compilation.wall_ps;
-    row.compile_ps += compilation.compile_ps;
+    sum(&mut row.compile_ps, Some(compilation.compile_ps));
     sum(&mut row.trace_ps, compilation.trace_ps);
     sum(&mut row.lower_ps, compilation.lower_ps);
     sum(&mut row.load_ps, compilation.load_ps);

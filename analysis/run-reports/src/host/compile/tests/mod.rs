@@ -61,6 +61,19 @@ fn a_cut_file_does_not_show_that_nothing_was_compiled() {
     assert!(is_recorded(ONE, false) && is_recorded(ONE, true));
 }
 
+/// The sentence agrees with the list below it: what belongs to no compilation is named.
+#[test]
+fn phases_of_no_compilation_are_told_apart() {
+    let said = |picture: &str| report(&text_trace(picture), Scope::WholeTrace).statement;
+    let alone = said(ONE);
+    assert!(!alone.contains("none of them"), "{alone}");
+    let apart = said(&format!("{ONE}    host other : TT\n"));
+    assert!(
+        apart.ends_with(", 2.000 ns of it in phases that belong to none of them"),
+        "{apart}"
+    );
+}
+
 #[test]
 fn threads_share_one_compilation() {
     let report = report(&text_trace(ONE), Scope::WholeTrace);

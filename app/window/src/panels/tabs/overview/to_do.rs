@@ -9,7 +9,7 @@ use crate::panels::tabs::hints::{
 };
 use crate::panels::widgets::sentence_ui;
 use analysis::sentence;
-use render::hints::{doubt, first, worth};
+use render::hints::{doubt, first, shared, worth};
 
 /// Number of hints on the overview.
 const HINTS: usize = 3;
@@ -40,9 +40,9 @@ pub fn to_do_ui(ui: &mut Ui, context: PanelContext<'_>, out: &mut Vec<ViewComman
         "First what limits the loop, then by saving, weighted by how sure the rule is. The word in front says how \
          much of a step it may save.",
     );
-    for (place, hint) in hints.into_iter().enumerate() {
+    for (place, &hint) in hints.iter().enumerate() {
         ui.add_space(if place == 0 { 0.0 } else { 6.0 });
-        hint_ui(ui, context, (hint, report), out);
+        hint_ui(ui, context, (hint, report), &hints[..place], out);
         if place == 0 {
             code_ui(ui, hint.id, hint.code.as_deref());
         }
@@ -59,6 +59,7 @@ fn hint_ui(
     ui: &mut Ui,
     context: PanelContext<'_>,
     (hint, report): (&Hint, &HintsReport),
+    before: &[&Hint],
     out: &mut Vec<ViewCommand>,
 ) {
     let theme = theme::current(ui);
@@ -76,6 +77,9 @@ fn hint_ui(
     ui.horizontal_wrapped(|ui| {
         let saving = worth(hint, report, times::time);
         sentence_ui(ui, &saving, |text| text.small().color(theme.accent));
+        if let Some(shared) = shared(hint, before) {
+            ui.label(remark(shared));
+        }
         if let Some(doubt) = doubt(hint) {
             ui.label(remark(doubt.replace(' ', "\u{a0}")));
         }
