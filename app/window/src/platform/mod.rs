@@ -3,7 +3,7 @@
 //! `native` and `browser` have the same functions; nothing else in the window asks where it runs, except by
 //! [`IN_BROWSER`].
 
-use crate::prelude::*;
+use std::path::PathBuf;
 
 #[cfg(target_arch = "wasm32")]
 mod browser;
