@@ -38,6 +38,10 @@ fn kernels_with_other_blocks_are_compared() {
         "{}",
         stdout(&none)
     );
+    assert_eq!(none.status.code(), Some(11), "one side is not known");
+    for args in [&["kernels", other][..], &["whatif", other, "--ici", "2x"]] {
+        assert_eq!(Place::empty().code(args), 11, "{args:?}");
+    }
     let same = Place::empty().run(&["kernels", base, base]);
     let text = stdout(&same);
     assert!(!text.contains("slower") && text.contains('~'), "{text}");

@@ -123,4 +123,29 @@ fn comparisons_and_histories_mark_lower_bounds() {
     );
     let list = stdout(&place.run(&["history", "h.jsonl", "--format", "csv"])).to_owned();
     assert!(list.contains(",mfu_bound,mfu_percent,"), "{list}");
+
+    let said = |format: &str| {
+        let args = ["analyze", "partial.xplane.pb", "--only", "utilization"];
+        let output = place.run(&[&args[..], &["--format", format]].concat());
+        stdout(&output).to_owned()
+    };
+    let md = said("md");
+    let hbm = row(&md, "HBM bandwidth, steady steps");
+    assert!(hbm.contains("at least 9.000 %"), "{hbm}");
+    let mfu = row(&md, "MFU, steady steps");
+    assert!(mfu.contains('–') && !mfu.contains("at least"), "{mfu}");
+    assert!(said("text").contains("at least 9.000 %"));
+    let csv = place.run(&[
+        "analyze",
+        "partial.xplane.pb",
+        "--format",
+        "csv",
+        "--table",
+        "utilization",
+    ]);
+    let hbm = row(stdout(&csv), "HBM bandwidth while busy");
+    assert!(
+        hbm.starts_with("HBM bandwidth while busy,at least,8.9999"),
+        "{hbm}"
+    );
 }

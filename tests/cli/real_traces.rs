@@ -140,6 +140,19 @@ fn rows_of_a_capture_stand_beside_those_that_it_can_hold() {
     assert!(!text.contains("tpu_num_sparse_cores_to_trace"), "{text}");
 }
 
+#[test]
+fn examples_of_the_import_log_are_said_in_full() {
+    let Some(corpus) = corpus() else { return };
+    let cut = corpus.join("host/jax_cpu_transformer_recompiles.xplane.pb");
+    let output = run(&["doctor", cut.to_str().unwrap()]);
+    let words: Vec<&str> = stdout(&output).split_whitespace().collect();
+    let said = words.join(" ");
+    assert!(
+        said.contains("a field of no known type; reading continues at byte 1427441"),
+        "{said}"
+    );
+}
+
 /// The facts are those of the capture's README and of XProf's answers for it.
 #[test]
 fn first_sentence_names_the_dominant_cause() {

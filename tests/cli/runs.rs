@@ -103,6 +103,24 @@ fn printed(args: &[&str]) -> String {
     String::from_utf8(command.stdout).unwrap()
 }
 
+/// A capture without a TPU may have other devices, and one of some devices is of a program on more.
+#[test]
+fn runs_say_which_tpus_are_there() {
+    let dir = logs(&[("2026_01_31_04_47_36", "host0", "jax_cpu_small")]);
+    let runs = dir.path().to_str().unwrap();
+    let said = printed(&["runs", runs]);
+    assert!(said.contains(" · no TPU · "), "{said}");
+    let Some(corpus) = crate::place::corpus() else {
+        return;
+    };
+    let run = dir.path().join("plugins/profile/2026_01_31_04_47_38");
+    fs::create_dir_all(&run).unwrap();
+    let name = "v6e_x4_host_offload.xplane.pb";
+    fs::copy(corpus.join("tpu").join(name), run.join(name)).unwrap();
+    let said = printed(&["runs", runs]);
+    assert!(said.contains(" · 4 of 8 × TPU v6 Lite · "), "{said}");
+}
+
 #[test]
 fn runs_are_listed_newest_first_with_their_verdicts() {
     let dir = logs(&[

@@ -41,13 +41,16 @@ pub fn run(args: &KernelsArgs, stderr: &Stderr) -> Result<CommandOutcome> {
     let session = open(&args.input.path, args.input.run.clone())?;
     checks::check_part(&session, &args.scope)?;
     let scope = args.scope.scope();
-    let document = match &args.cand {
-        Some(cand) => changes(&session, &open(cand, None)?, scope),
+    let cand = args.cand.as_deref();
+    let cand = cand.map(|cand| open(cand, None)).transpose()?;
+    let document = match &cand {
+        Some(cand) => changes(&session, cand, scope),
         None => Document::new(&session, scope, &KERNELS, DocumentView::Screen),
     };
     output::write(&document, &args.output, &guard, stderr)?;
     // Without ops nobody knows which kernels ran.
-    let unknown = session.report::<Ops>(scope).err();
+    let mut sessions = [Some(&session), cand.as_ref()].into_iter().flatten();
+    let unknown = sessions.find_map(|session| session.report::<Ops>(scope).err());
     Ok(match unknown {
         Some(why) => CommandOutcome::Inconclusive(why.to_string()),
         None => args.output.outcome(document.doubt()),

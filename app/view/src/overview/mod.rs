@@ -401,10 +401,7 @@ fn step(report: &StepsReport) -> Option<KeyFigure> {
 fn exposed(overlap: &OverlapReport, of_step: Option<(f64, f64)>) -> Option<KeyFigure> {
     let (all, exposed) = overlap.mean_comm()?;
     let (title, exposed_ps, of) = if let Some((exposed, step)) = of_step {
-        let of = format!(
-            "of a step of {} on a device, in the mean",
-            Picos::rounded(step)
-        );
+        let of = format!("of the mean step on a device, {}", Picos::rounded(step));
         ("Exposed communication in a step", exposed, of)
     } else {
         let devices = counted(overlap.sums_over.devices, "device");

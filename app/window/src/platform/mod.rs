@@ -3,6 +3,7 @@
 //! `native` and `browser` have the same functions; nothing else in the window asks where it runs, except by
 //! [`IN_BROWSER`].
 
+// One by one: a prelude has names that a platform hands on, too.
 use std::path::PathBuf;
 
 #[cfg(target_arch = "wasm32")]

@@ -132,11 +132,12 @@ pub(super) fn with_causes(
     finding.advising(&advice, leaves_out, None)
 }
 
-/// The share of their roofline that ops reach together.
+/// The share of their roofline that ops reach together, of those of which it is known.
 fn reached(ops: &OpSelection<'_>) -> Percent {
-    let times =
-        |of: fn(&OpRow) -> Option<f64>| ops.rows.iter().filter_map(|row| of(row)).sum::<f64>();
-    let all = times(|row| Some(row.total_time_ps.as_ps_f64()));
-    let least = times(|row| Some(row.rates.efficiency_percent?.0 * row.total_time_ps.as_ps_f64()));
-    Percent(least / all.max(1.0))
+    let known = ops.rows.iter().filter_map(|row| {
+        let time = row.total_time_ps.as_ps_f64();
+        Some((time, row.rates.efficiency_percent?.0 * time))
+    });
+    let (all, reached) = known.fold((0.0, 0.0), |sum, own| (sum.0 + own.0, sum.1 + own.1));
+    Percent(reached / all.max(1.0))
 }
