@@ -88,7 +88,7 @@ pub use slice_ref::{SliceRef, partition_from_end};
 pub use slices::SliceId;
 pub use snapshot::{ReopenArgs, SnapshotError};
 pub use source::{Caveat, FormatContents, Source, badge};
-pub use spans::{SliceSpans, SpansInOrder};
+pub use spans::{SliceSpans, SpansByTime, SpansInOrder};
 pub use strings::{StringId, StringTable};
 pub use time::{Picos, TimeRange, Timestamp};
 pub use track::{Group, GroupId, GroupKind, Lane, SourceId, Track, TrackId, TrackKind};

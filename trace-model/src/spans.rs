@@ -3,6 +3,7 @@
 //! A [`SliceRef`] looks up the device clock of its track and a block of each column for every single value. Here the
 //! clock is looked up once, and a block of rows is unpacked at a time.
 
+use std::cmp::Reverse;
 use std::ops::Range;
 
 use crate::model::Columns;
@@ -102,6 +103,21 @@ impl<'a> SpansInOrder<'a> {
     }
 }
 
+/// The order of slices in [`SpansByTime`].
+type TimeOrder = (Timestamp, Reverse<Timestamp>);
+
+impl SpansInOrder<'_> {
+    /// When the next slice runs; `None` at the end.
+    #[inline]
+    fn next_time(&mut self) -> Option<TimeOrder> {
+        if self.at == self.len && !self.fill() {
+            return None;
+        }
+        let next = self.measured[self.at];
+        Some((next.start, Reverse(next.end)))
+    }
+}
+
 impl<'a> Iterator for SpansInOrder<'a> {
     type Item = SliceSpans<'a>;
 
@@ -132,6 +148,57 @@ impl<'a> Iterator for SpansInOrder<'a> {
 
 impl ExactSizeIterator for SpansInOrder<'_> {}
 
+/// See [`Columns::spans_by_time`].
+#[derive(Clone)]
+pub struct SpansByTime<'a> {
+    lanes: Vec<SpansInOrder<'a>>,
+    /// The lane that is read until the next slice of another one comes first.
+    lane: usize,
+    /// That slice, and the number of its lane.
+    until: Option<(TimeOrder, usize)>,
+}
+
+impl<'a> SpansByTime<'a> {
+    /// Chooses the lane whose slice comes first; `None` at the end of all.
+    #[cold]
+    fn choose(&mut self) -> Option<()> {
+        let (mut first, mut second) = (None, None);
+        for (number, lane) in self.lanes.iter_mut().enumerate() {
+            let Some(time) = lane.next_time() else {
+                continue;
+            };
+            let next = Some((time, number));
+            if first.is_none() || next < first {
+                (first, second) = (next, first);
+            } else if second.is_none() || next < second {
+                second = next;
+            }
+        }
+        self.lane = first?.1;
+        self.until = second;
+        Some(())
+    }
+}
+
+impl<'a> Iterator for SpansByTime<'a> {
+    type Item = SliceSpans<'a>;
+
+    #[inline]
+    fn next(&mut self) -> Option<SliceSpans<'a>> {
+        let own = self.lane;
+        let is_next = |time| self.until.is_none_or(|until| (time, own) < until);
+        if !self.lanes.get_mut(own)?.next_time().is_some_and(is_next) {
+            self.choose()?;
+        }
+        self.lanes.get_mut(self.lane)?.next()
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = self.lanes.iter().map(SpansInOrder::len).sum();
+        (left, Some(left))
+    }
+}
+
 /// Queries for the labels and spans of many slices.
 impl Columns {
     /// Labels of the slices in some rows.
@@ -151,5 +218,22 @@ impl Columns {
     /// spans.
     pub fn spans_in(&self, lane: &Lane, range: TimeRange) -> SpansInOrder<'_> {
         SpansInOrder::new(self, self.rows_overlapping(lane, range))
+    }
+
+    /// What [`Self::spans_in`] finds in several lanes, in order of the measured start, of those that start at once the
+    /// longest first: a union or the self time of ops needs no list of them. A lane that is out of order itself, because
+    /// the two clocks disagree, stays so.
+    pub fn spans_by_time<'a>(
+        &'a self,
+        lanes: impl IntoIterator<Item = &'a Lane>,
+        range: TimeRange,
+    ) -> SpansByTime<'a> {
+        let lanes = lanes.into_iter().map(|lane| self.spans_in(lane, range));
+        SpansByTime {
+            lanes: lanes.collect(),
+            lane: 0,
+            // Nothing comes before it, so that the first slice is looked for.
+            until: Some(((Timestamp::MIN, Reverse(Timestamp::MAX)), 0)),
+        }
     }
 }

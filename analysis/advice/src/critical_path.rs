@@ -108,10 +108,9 @@ impl Analysis for CriticalPaths {
         if !steps.has_steps() {
             return Err("no steps were found here, so no step has a critical path".into());
         }
-        let paths = cx
-            .report::<SharedReplay>()?
-            .critical_paths(cx, steps.counted());
-        if paths.is_empty() {
+        let replay = cx.report::<SharedReplay>()?;
+        let report = CriticalPathReport::of(cx, replay.critical_paths(cx, steps.counted()));
+        if report.steps == 0 {
             let what = if cx.scope == Scope::WholeTrace {
                 "no complete step after warm-up ran ops on a TPU device here, so there is no critical path"
             } else {
@@ -119,7 +118,7 @@ impl Analysis for CriticalPaths {
             };
             return Err(what.into());
         }
-        Ok(CriticalPathReport::of(cx, &paths))
+        Ok(report)
     }
 }
 
@@ -164,12 +163,15 @@ impl PathSums {
 }
 
 impl CriticalPathReport {
-    fn of(cx: &Context<'_>, paths: &[CriticalPath]) -> Self {
+    fn of(cx: &Context<'_>, paths: impl Iterator<Item = CriticalPath>) -> Self {
         let model = cx.model;
+        let (mut steps, mut length_ps) = (0, Picos::ZERO);
         let mut sums = PathSums::new(model);
         // An op with inner ops is several pieces of a path.
         let mut seen = vec![false; model.slice_count()];
         for path in paths {
+            steps += 1;
+            length_ps += path.span.dur();
             for piece in cx.watched(&path.pieces) {
                 let time = piece.range.dur();
                 sums.add_kind(piece.waits_for, time);
@@ -189,8 +191,6 @@ impl CriticalPathReport {
                 own.1 += u64::from(!std::mem::replace(seen, true));
             }
         }
-        let steps = paths.len();
-        let length_ps: Picos = paths.iter().map(|path| path.span.dur()).sum();
         let each = |time: Picos| time.as_ps_f64() / steps.max(1) as f64;
         let share = |time: Picos| Percent::of(time, length_ps);
         let kind = |&(waits_for, time): &(WaitsFor, Picos)| KindOnPath {

@@ -7,7 +7,7 @@ use engine::prelude::*;
 use trace_model::{SliceSpans, locked};
 
 use crate::category::OpClasses;
-use crate::segments::{Segments, SelfTimeSegment, self_time_segments};
+use crate::segments::{SegmentCutter, Segments, SelfTimeSegment, in_order, self_time_segments};
 
 /// What one pass over the ops of a core finds.
 #[derive(Debug, Default)]
@@ -95,35 +95,63 @@ pub fn op_scan(cx: &Context<'_>, core: GroupId) -> Arc<OpScan> {
 }
 
 fn scan(cx: &Context<'_>, core: GroupId) -> OpScan {
-    let classes = cx.fact::<Arc<OpClasses>>();
-    let (mut out, mut spans) = (OpScan::default(), Vec::<SelfTimeSegment>::new());
-    for track in cx.model.tracks_of_kind(core, TrackKind::Ops) {
-        let lengths = &mut out.lengths;
-        let mut extent = ExtentSum::default();
-        let ops = cx.model.spans_on(track);
-        spans.reserve_exact(ops.len());
-        cx.watched(ops).for_each(|op| {
+    let (model, classes) = (cx.model, cx.fact::<Arc<OpClasses>>());
+    let tracks: Vec<TrackId> = model.tracks_of_kind(core, TrackKind::Ops).collect();
+    let mut extents = vec![ExtentSum::default(); tracks.len()];
+    let mut lengths = LengthsByClock::default();
+    let ops = || {
+        let lanes = tracks.iter().flat_map(|&track| model.lanes(track));
+        cx.watched(model.spans_by_time(lanes, TimeRange::new(Timestamp::MIN, Timestamp::MAX)))
+    };
+    let segment = |op: &SliceSpans<'_>| SelfTimeSegment {
+        range: op.measured,
+        slice: op.slice.id(),
+        class: classes.class_of(op.slice.op()),
+    };
+    let count = tracks
+        .iter()
+        .map(|&track| model.spans_on(track).len())
+        .sum();
+    let mut cutter = SegmentCutter::with_capacity(count);
+    let (mut last, mut are_sorted) = (None, true);
+    ops().for_each(|op| {
+        let track = match &tracks[..] {
+            [_] => Some(0),
+            several => several.iter().position(|&track| track == op.slice.track()),
+        };
+        if let Some(extent) = track.and_then(|track| extents.get_mut(track)) {
             extent.add(&op);
-            lengths.ops += 1;
-            let off = (op.measured.dur() - op.shown.dur()).abs();
-            lengths.misplaced += usize::from(off > MISPLACED);
-            lengths.worst = lengths.worst.max(off);
-            spans.push(SelfTimeSegment {
-                range: op.measured,
-                slice: op.slice.id(),
-                class: classes.class_of(op.slice.op()),
-            });
-        });
-        out.extents.push((track, extent.finish(cx, track)));
-    }
-    let mut segments = self_time_segments(spans);
+        }
+        lengths.ops += 1;
+        let off = (op.measured.dur() - op.shown.dur()).abs();
+        lengths.misplaced += usize::from(off > MISPLACED);
+        lengths.worst = lengths.worst.max(off);
+        let segment = segment(&op);
+        let place = Some(in_order(&segment));
+        are_sorted &= last <= place;
+        last = place;
+        cutter.add(segment);
+    });
+    let mut segments = if are_sorted {
+        cutter.finish()
+    } else {
+        drop(cutter);
+        self_time_segments(ops().map(|op| segment(&op)).collect())
+    };
     segments.shrink_to_fit();
-    out.segments = segments.into();
-    out
+    let extents = tracks.iter().zip(extents);
+    OpScan {
+        extents: extents
+            .map(|(&track, extent)| (track, extent.finish(cx, track)))
+            .collect(),
+        lengths,
+        segments: segments.into(),
+        ..OpScan::default()
+    }
 }
 
 /// A [`TrackExtent`] while it is collected.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct ExtentSum {
     shown: Option<TimeRange>,
     measured: Option<TimeRange>,

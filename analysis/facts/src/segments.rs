@@ -84,6 +84,11 @@ impl<'a> IntoIterator for &'a Segments {
     }
 }
 
+/// The order of spans that are cut: of those that start at once the longest first.
+pub(crate) fn in_order(span: &SelfTimeSegment) -> (Timestamp, Reverse<Timestamp>) {
+    (span.range.start, Reverse(span.range.end))
+}
+
 /// Cuts nested spans into segments that do not overlap. Where spans overlap without being nested, the one that started
 /// later has the shared part.
 pub fn self_time_segments(mut spans: Vec<SelfTimeSegment>) -> Vec<SelfTimeSegment> {
@@ -92,38 +97,61 @@ pub fn self_time_segments(mut spans: Vec<SelfTimeSegment>) -> Vec<SelfTimeSegmen
         spans.retain(|span| !span.range.is_empty());
         return spans;
     }
-    let order = |span: &SelfTimeSegment| (span.range.start, Reverse(span.range.end));
     // Most are sorted, and sorting would need a second buffer.
-    if !spans.is_sorted_by_key(order) {
-        spans.sort_by_key(order);
+    if !spans.is_sorted_by_key(in_order) {
+        spans.sort_by_key(in_order);
     }
-    let mut out = Vec::with_capacity(spans.len());
-    let mut open: Vec<(Timestamp, SelfTimeSegment)> = Vec::new();
-    let mut now = Timestamp::MIN;
-    let mut emit = |segment: &SelfTimeSegment, from: Timestamp, to: Timestamp| {
-        if from < to {
-            out.push(SelfTimeSegment {
-                range: TimeRange::new(from, to),
-                ..*segment
-            });
+    let mut cutter = SegmentCutter::with_capacity(spans.len());
+    spans.into_iter().for_each(|span| cutter.add(span));
+    cutter.finish()
+}
+
+/// Cuts spans into segments, as [`self_time_segments`] does, while they come in order of time.
+#[derive(Default)]
+pub(crate) struct SegmentCutter {
+    out: Vec<SelfTimeSegment>,
+    /// The end of each span that runs now, the innermost one last.
+    open: Vec<(Timestamp, SelfTimeSegment)>,
+    now: Timestamp,
+}
+
+impl SegmentCutter {
+    pub fn with_capacity(spans: usize) -> Self {
+        Self {
+            out: Vec::with_capacity(spans),
+            now: Timestamp::MIN,
+            ..Self::default()
         }
-        from.max(to)
-    };
-    for segment in spans {
-        let range = segment.range;
-        while let Some((end, inner)) = open.pop_if(|(end, _)| *end <= range.start) {
-            now = emit(&inner, now, end);
-        }
-        if let Some((_, around)) = open.last() {
-            now = emit(around, now, range.start);
-        }
-        now = now.max(range.start);
-        open.push((range.end, segment));
     }
-    while let Some((end, inner)) = open.pop() {
-        now = emit(&inner, now, end);
+
+    #[inline]
+    fn emit(&mut self, segment: SelfTimeSegment, to: Timestamp) {
+        if self.now < to {
+            let range = TimeRange::new(self.now, to);
+            self.out.push(SelfTimeSegment { range, ..segment });
+            self.now = to;
+        }
     }
-    out
+
+    #[inline]
+    pub fn add(&mut self, span: SelfTimeSegment) {
+        let start = span.range.start;
+        while let Some((end, inner)) = self.open.pop_if(|(end, _)| *end <= start) {
+            self.emit(inner, end);
+        }
+        if let Some(&(_, around)) = self.open.last() {
+            self.emit(around, start);
+        }
+        self.now = self.now.max(start);
+        self.open.push((span.range.end, span));
+    }
+
+    pub fn finish(mut self) -> Vec<SelfTimeSegment> {
+        while let Some((end, inner)) = self.open.pop() {
+            self.emit(inner, end);
+        }
+        self.out
+    }
 }
 
 #[cfg(test)]

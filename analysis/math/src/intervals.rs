@@ -252,6 +252,53 @@ impl UnionBuilder {
     }
 }
 
+/// The length of the union of ranges that come in order of time, or nearly so: it keeps no list of them.
+#[derive(Default)]
+pub struct UnionLength {
+    /// The last ranges, which others may still join.
+    near: UnionBuilder,
+    /// The length of those before.
+    before: Picos,
+    /// Their end.
+    until: Option<Timestamp>,
+    is_out_of_order: bool,
+}
+
+/// Most ranges that a [`UnionLength`] keeps; half of them stay.
+const NEAR: usize = 256;
+
+impl UnionLength {
+    /// Adds a range.
+    #[inline]
+    pub fn add(&mut self, range: TimeRange) {
+        self.near.add(range);
+        if self.near.out.ranges.len() >= NEAR {
+            self.pass();
+        }
+    }
+
+    #[cold]
+    fn pass(&mut self) {
+        let mut near = std::mem::take(&mut self.near).joined();
+        let begin = near.ranges.first().map(|range| range.start);
+        self.is_out_of_order |= begin.is_some_and(|begin| Some(begin) < self.until);
+        for range in near
+            .ranges
+            .drain(..near.ranges.len().saturating_sub(NEAR / 2))
+        {
+            self.before += range.dur();
+            self.until = Some(range.end);
+        }
+        self.near.out = near;
+    }
+
+    /// The length; `None` if ranges came so far out of order that it is not known.
+    pub fn finish(mut self) -> Option<Picos> {
+        self.pass();
+        (!self.is_out_of_order).then(|| self.before + self.near.measure())
+    }
+}
+
 /// See `UnionBuilder`.
 impl FromIterator<TimeRange> for IntervalSet {
     fn from_iter<I: IntoIterator<Item = TimeRange>>(ranges: I) -> Self {

@@ -97,8 +97,9 @@ struct ImportFacts<'a> {
     issues: &'a ImportLog,
 }
 
-/// The JSON of a document; lists have at most `top` entries, or all if it is 0.
-pub fn document(document: &Document, top: usize) -> serde_json::Result<String> {
+/// The JSON of a document in pieces that follow each other: joined they would be in memory twice. Lists have at most
+/// `top` entries, or all if it is 0.
+pub fn document(document: &Document, top: usize) -> serde_json::Result<Vec<String>> {
     let model = document.session.model();
     let gated = document.gated.as_ref().filter(|gated| gated.are_set);
     let comparison = gated.and_then(|gated| gated.comparison.as_ref());
@@ -126,11 +127,16 @@ pub fn document(document: &Document, top: usize) -> serde_json::Result<String> {
         truncated: false,
         truncated_lists: Vec::new(),
     };
-    // Large parts are written directly to the output.
     let around = serde_json::to_string_pretty(&written)?;
     let (before, after) = parted(&around, "reports", "{}");
-    let mut out = JsonText::after(before.to_owned(), top);
-    sections(document, &mut out)?;
+    let (mut pieces, mut cuts) = (vec![format!("{before}{{")], Vec::new());
+    for section in sections(document, top)? {
+        let (text, cut) = section.finish();
+        pieces.push(text);
+        cuts.extend(cut);
+    }
+    let is_empty = pieces.len() == 1;
+    let mut out = JsonText::after(if is_empty { "}" } else { "\n  }" }.to_owned(), top);
     let (before, after) = match comparison {
         Some(comparison) => {
             let (before, after) = parted(after, "comparison", "null");
@@ -141,7 +147,8 @@ pub fn document(document: &Document, top: usize) -> serde_json::Result<String> {
         None => parted(after, "truncated", FOLLOWING),
     };
     out.raw(before);
-    let (text, mut cuts) = out.finish();
+    let (text, cut) = out.finish();
+    cuts.extend(cut);
     // In the order in which reports are shown, the comparison last.
     let place = |cut: &TruncatedList| {
         let is_of =
@@ -153,7 +160,8 @@ pub fn document(document: &Document, top: usize) -> serde_json::Result<String> {
             .unwrap_or(usize::MAX)
     };
     cuts.sort_by_key(place);
-    end(text, &cuts, after)
+    pieces.push(end(text, &cuts, after)?);
+    Ok(pieces)
 }
 
 /// The JSON Schema of the file beside a profile, which summaries hold, too.
@@ -195,39 +203,33 @@ pub(super) fn end(
     Ok(out.finish().0)
 }
 
-/// The reports by the id of their analysis, each with its title.
-fn sections(document: &Document, out: &mut JsonText) -> serde_json::Result<()> {
+/// The reports by the id of their analysis, each with its key, its title and what separates it from the one before; lists
+/// have at most `top` entries.
+fn sections(document: &Document, top: usize) -> serde_json::Result<Vec<JsonText>> {
     let sections: BTreeMap<_, _> = document
         .sections()
         .iter()
         .map(|section| (section.id, section))
         .collect();
-    out.raw("{");
     // Long reports take long to write, so they are written side by side.
     let written = parallel::map(
-        &sections.into_values().collect::<Vec<_>>(),
+        &sections.into_values().enumerate().collect::<Vec<_>>(),
         document.session.model().slice_count(),
-        |section| written(section, out.top()),
+        |&(index, section)| {
+            let separator = if index > 0 { "," } else { "" };
+            written(section, JsonText::after(separator.to_owned(), top))
+        },
     );
-    let is_empty = written.is_empty();
-    if !is_empty {
-        out.raw("\n    ");
-    }
-    out.append(written.into_iter().collect::<Result<_, _>>()?, ",\n    ");
-    out.raw(if is_empty { "}" } else { "\n  }" });
-    Ok(())
+    written.into_iter().collect()
 }
 
-/// A report with its key; lists have at most `top` entries.
-fn written(section: &ReportSection, top: usize) -> serde_json::Result<JsonText> {
-    let mut out = JsonText::after(
-        format!(
-            "{}: {{\n      \"title\": {},\n      ",
-            json!(section.id),
-            json!(section.title)
-        ),
-        top,
-    );
+/// A report with its key.
+fn written(section: &ReportSection, mut out: JsonText) -> serde_json::Result<JsonText> {
+    out.raw(&format!(
+        "\n    {}: {{\n      \"title\": {},\n      ",
+        json!(section.id),
+        json!(section.title)
+    ));
     match &section.result {
         Ok(report) => {
             out.raw("\"report\": ");

@@ -121,50 +121,54 @@ struct PathWalk {
     at: Timestamp,
     /// By core: rows from here on have been passed.
     passed: Vec<usize>,
-    left: Picos,
-    /// Pieces, the last one first: their length and what they are.
-    found: Vec<(Picos, WaitsFor, GroupId, Option<SliceId>)>,
+    /// The part of the step that no piece fills yet.
+    left: TimeRange,
+    /// The last one first.
+    pieces: Vec<PathPiece>,
 }
 
 impl PathWalk {
-    fn add(&mut self, time: Picos, what: WaitsFor, core: GroupId, slice: Option<SliceId>) {
-        let time = time.clamped().min(self.left);
+    fn add(&mut self, time: Picos, waits_for: WaitsFor, core: GroupId, slice: Option<SliceId>) {
+        let time = time.clamped().min(self.left.dur());
         if time > Picos::ZERO {
-            self.left -= time;
-            self.found.push((time, what, core, slice));
+            let range = TimeRange::new(self.left.end - time, self.left.end);
+            self.left.end = range.start;
+            self.pieces.push(PathPiece {
+                range,
+                waits_for,
+                core,
+                slice,
+            });
         }
     }
 }
 
 impl Replay {
     /// The critical paths of complete steps, each on the cores that recorded ops; steps that no such core ran, or that do
-    /// not lie whole in the scope of `cx`, are left out.
+    /// not lie whole in the scope of `cx`, are left out. Each is found when it is asked for: all together they have more
+    /// pieces than the trace has ops.
     pub fn critical_paths<'a>(
-        &self,
-        cx: &Context<'_>,
+        &'a self,
+        cx: &'a Context<'_>,
         steps: impl IntoIterator<Item = &'a Step>,
-    ) -> Vec<CriticalPath> {
+    ) -> impl Iterator<Item = CriticalPath> {
         let cores = &self.recorded.cores;
         let finder = PathFinder::of(cx, cores, self.recorded.joint.len());
         let mut watch = cx.watched(std::iter::repeat(()));
         let complete = steps.into_iter().filter(|step| !step.is_partial);
-        complete
-            .filter_map(|step| {
-                trace_model::may_pause();
-                let on_cores = cores.iter().enumerate();
-                let on_cores =
-                    on_cores.filter_map(|(row, core)| Some((row, step.span_on(core.group)?)));
-                let is_within = match cx.scope {
-                    Scope::WholeTrace => true,
-                    Scope::Range(range) => {
-                        on_cores.clone().all(|(_, span)| range.encloses(span.range))
-                    }
-                    Scope::Steps { first, last } => (first..=last).contains(&step.number),
-                };
-                let spans: StepOnCores = on_cores.map(|(row, span)| (row, span.measured)).collect();
-                is_within.then(|| finder.path(step.number, &spans, &mut watch))?
-            })
-            .collect()
+        complete.filter_map(move |step| {
+            trace_model::may_pause();
+            let on_cores = cores.iter().enumerate();
+            let on_cores =
+                on_cores.filter_map(|(row, core)| Some((row, step.span_on(core.group)?)));
+            let is_within = match cx.scope {
+                Scope::WholeTrace => true,
+                Scope::Range(range) => on_cores.clone().all(|(_, span)| range.encloses(span.range)),
+                Scope::Steps { first, last } => (first..=last).contains(&step.number),
+            };
+            let spans: StepOnCores = on_cores.map(|(row, span)| (row, span.measured)).collect();
+            is_within.then(|| finder.path(step.number, &spans, &mut watch))?
+        })
     }
 }
 
@@ -214,32 +218,18 @@ impl<'a> PathFinder<'a> {
             core,
             at: span.end,
             passed: self.cores.iter().map(|core| core.pieces().len()).collect(),
-            left: span.dur(),
-            found: Vec::new(),
+            left: span,
+            pieces: Vec::new(),
         };
-        while walk.left > Picos::ZERO {
+        while !walk.left.is_empty() {
             watch.next()?;
             self.go_back(&mut walk);
         }
-        let mut from = span.start;
-        let pieces = walk
-            .found
-            .iter()
-            .rev()
-            .map(|&(time, waits_for, core, slice)| {
-                let range = TimeRange::at(from, time);
-                from = range.end;
-                PathPiece {
-                    range,
-                    waits_for,
-                    core,
-                    slice,
-                }
-            });
+        walk.pieces.reverse();
         Some(CriticalPath {
             step,
             slowest: self.cores[core].group,
-            pieces: pieces.collect(),
+            pieces: walk.pieces,
             span,
         })
     }
@@ -255,7 +245,7 @@ impl<'a> PathFinder<'a> {
             .and_then(|row| Some((row, pieces.get(row)?)))
         else {
             // Before the first recorded op.
-            let before = TimeRange::new(walk.at - walk.left, walk.at);
+            let before = TimeRange::new(walk.at - walk.left.dur(), walk.at);
             return self.without_ops(walk, None, before);
         };
         if piece.range.end < walk.at {

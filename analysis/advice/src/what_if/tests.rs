@@ -395,8 +395,8 @@ fn path(picture: &str) -> Vec<(String, i64)> {
         reports: &reports,
     };
     let steps = cx.report::<Steps>().unwrap();
-    let paths = Replay::new(&cx).unwrap().critical_paths(&cx, &steps.steps);
-    let step = paths.first().unwrap();
+    let replay = Replay::new(&cx).unwrap();
+    let step = replay.critical_paths(&cx, &steps.steps).next().unwrap();
     let length: Picos = step.pieces.iter().map(|piece| piece.range.dur()).sum();
     assert_eq!(length, step.span.dur());
     let named = step.pieces.iter().map(|piece| {

@@ -57,25 +57,6 @@ impl JsonText {
         self.text.extend_from_slice(text.as_bytes());
     }
 
-    /// Most entries of a list; 0 is all.
-    pub fn top(&self) -> usize {
-        self.top
-    }
-
-    /// Appends `parts` that were written apart, with `between` between them.
-    pub fn append(&mut self, parts: Vec<Self>, between: &str) {
-        // To grow step by step would take twice the memory. What follows is short.
-        let len = |part: &Self| part.text.len() + between.len();
-        self.text
-            .reserve_exact(parts.iter().map(len).sum::<usize>() + (1 << 16));
-        for (index, part) in parts.into_iter().enumerate() {
-            let separator = if index > 0 { between } else { "" };
-            self.raw(separator);
-            self.text.extend_from_slice(&part.text);
-            self.cuts.extend(part.cuts);
-        }
-    }
-
     /// Writes a value that lies at `path`, indented by its depth.
     ///
     /// # Errors

@@ -268,7 +268,7 @@ fn extent_of(
     Some(TimeWindow { range, measured })
 }
 
-/// Slices of a track that overlap a window of its core in the scope of `cx`, with their spans in it. For the whole trace
+/// Slices of a track that overlap a window of its core in the scope of `cx`, with their spans in it, in order of time. For the whole trace
 /// everything belongs to it: an instant at the very end would lie outside the half-open window, and so would a program
 /// before the first op.
 pub fn slices_of_window<'a>(
@@ -292,17 +292,15 @@ pub fn slices_of_window<'a>(
     } else {
         window.range
     };
-    let lanes = model
-        .lanes(track)
-        .iter()
-        .flat_map(move |lane| model.spans_in(lane, range));
-    lanes.filter_map(move |spans| {
-        if is_whole {
-            Some(spans)
-        } else {
-            part_of(spans, window.range, measured_window)
-        }
-    })
+    model
+        .spans_by_time(model.lanes(track), range)
+        .filter_map(move |spans| {
+            if is_whole {
+                Some(spans)
+            } else {
+                part_of(spans, window.range, measured_window)
+            }
+        })
 }
 
 /// The part of a slice of the ops of a core that lies in a part of the trace; `None` if it lies outside.

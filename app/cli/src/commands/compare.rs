@@ -245,8 +245,8 @@ fn set_by(options: &mut CompareOptions, config: &GateConfig) {
 }
 
 impl output::Writable for ComparedRuns<'_> {
-    fn rendered(&self, format: &DocumentFormat, layout: &TextLayout) -> Result<String> {
-        (format.comparison)(self, layout)
+    fn rendered(&self, format: &DocumentFormat, layout: &TextLayout) -> Result<Vec<String>> {
+        Ok(vec![(format.comparison)(self, layout)?])
     }
 
     fn tables(&self) -> Vec<NamedTable> {

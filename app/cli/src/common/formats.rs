@@ -37,7 +37,8 @@ pub enum FormatContent {
 /// How reports and comparisons are written.
 #[derive(Debug)]
 pub struct DocumentFormat {
-    pub report: fn(&Document, &TextLayout) -> Result<String>,
+    /// In pieces that follow each other.
+    pub report: fn(&Document, &TextLayout) -> Result<Vec<String>>,
     pub comparison: fn(&ComparedRuns<'_>, &TextLayout) -> Result<String>,
 }
 
@@ -65,7 +66,7 @@ pub const REPORT_FORMATS: &[ReportFormat] = &[
     ReportFormat {
         name: "text",
         content: FormatContent::Document(DocumentFormat {
-            report: |document, layout| Ok(text::document(document, layout)),
+            report: |document, layout| Ok(vec![text::document(document, layout)]),
             comparison: |runs, layout| Ok(comparison::text(runs, layout)),
         }),
         mark: Some(TEXT_MARK),
@@ -91,7 +92,7 @@ pub const REPORT_FORMATS: &[ReportFormat] = &[
     ReportFormat {
         name: "md",
         content: FormatContent::Document(DocumentFormat {
-            report: |document, layout| Ok(md::document(document, layout)),
+            report: |document, layout| Ok(vec![md::document(document, layout)]),
             comparison: |runs, layout| Ok(comparison::markdown(runs, layout)),
         }),
         mark: Some(MARKDOWN_MARK),
@@ -102,11 +103,12 @@ pub const REPORT_FORMATS: &[ReportFormat] = &[
         content: FormatContent::Document(DocumentFormat {
             report: |document, _| {
                 if let Some(expected) = &document.expected {
-                    return Ok(junit::of_expectations(document, expected));
+                    return Ok(vec![junit::of_expectations(document, expected)]);
                 }
                 let gated = gated(document, "junit")?;
                 let runs = std::slice::from_ref(&gated.run);
-                Ok(junit::junit(&gated.report, runs, gated.comparison.as_ref()))
+                let all = gated.comparison.as_ref();
+                Ok(vec![junit::junit(&gated.report, runs, all)])
             },
             comparison: |runs, _| {
                 let none = GatesReport::default();
@@ -122,10 +124,10 @@ pub const REPORT_FORMATS: &[ReportFormat] = &[
         content: FormatContent::Document(DocumentFormat {
             report: |document, _| {
                 if let Some(expected) = &document.expected {
-                    return Ok(sarif::of_expectations(document, expected)?);
+                    return Ok(vec![sarif::of_expectations(document, expected)?]);
                 }
                 gated(document, "sarif")?;
-                Ok(sarif::of(document)?)
+                Ok(vec![sarif::of(document)?])
             },
             comparison: |runs, _| Ok(sarif::of_comparison(runs)?),
         }),
@@ -137,9 +139,9 @@ pub const REPORT_FORMATS: &[ReportFormat] = &[
         content: FormatContent::Document(DocumentFormat {
             report: |document, _| {
                 if document.has_no_run() {
-                    return Ok(html::tables_page(document));
+                    return Ok(vec![html::tables_page(document)]);
                 }
-                Ok(html::page(document, gated(document, "html")?))
+                Ok(vec![html::page(document, gated(document, "html")?)])
             },
             comparison: |runs, _| Ok(html::comparison::page(runs)),
         }),

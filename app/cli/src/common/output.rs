@@ -15,7 +15,7 @@ use crate::common::terminal;
 use crate::common::values::{OutputFormat, STANDARD};
 use render::{USUAL_ROWS, csv, markdown, ndjson};
 use request::places::check_place;
-use session::files::{is_same, make_directory, write_file};
+use session::files::{is_same, make_directory, write_file, write_with};
 
 /// Rejects impossible outputs before the work starts, and those that would destroy something.
 pub fn check(output: &OutputArgs, guard: &OutputGuard) -> Result<()> {
@@ -91,8 +91,8 @@ fn without_slash(path: &Path) -> PathBuf {
 
 /// Content that can be written in every format.
 pub trait Writable {
-    /// The whole content.
-    fn rendered(&self, format: &DocumentFormat, layout: &TextLayout) -> Result<String>;
+    /// The whole content, in pieces that follow each other.
+    fn rendered(&self, format: &DocumentFormat, layout: &TextLayout) -> Result<Vec<String>>;
     /// All tables, each with the id of its report.
     fn tables(&self) -> Vec<NamedTable>;
     /// Reports without an answer, with the reasons.
@@ -124,12 +124,14 @@ pub fn write(
                 guard,
             )?;
         } else {
-            let text = text_of(document, file.format, output, &layout)?;
-            let text = match file.format.mark {
-                Some(mark) => format!("{text}\n{mark}\n"),
-                None => text,
-            };
-            write_to(path, &text)?;
+            let mut text = text_of(document, file.format, output, &layout)?;
+            text.extend(file.format.mark.map(|mark| format!("\n{mark}\n")));
+            let failed = RequestError::write(path);
+            let pieces = || text.iter().map(String::as_bytes);
+            write_with(path, |file| {
+                pieces().try_for_each(|piece| file.write_all(piece))
+            })
+            .map_err(failed)?;
         }
         stderr.detail(&format!("wrote {}", path.display()));
     }
@@ -147,10 +149,13 @@ pub fn write(
         .map_or(printed(output.format), |file| file.format);
     let text = text_of(document, format, output, &layout)?;
     if format.name == printed(OutputFormat::Text).name {
-        print_text(&text)
-    } else {
-        print(&text)
+        return text.iter().try_for_each(|piece| print_text(piece));
     }
+    let mut printer = Printer::to_stdout();
+    for piece in text {
+        printer.print(&piece);
+    }
+    printer.finish()
 }
 
 /// Prepares text for the terminal.
@@ -220,24 +225,20 @@ fn text_of(
     format: &ReportFormat,
     output: &OutputArgs,
     layout: &TextLayout,
-) -> Result<String> {
+) -> Result<Vec<String>> {
     let rows = output.top.unwrap_or(0);
     let wanted = output.table.as_deref();
     match &format.content {
         FormatContent::Table => {
             let tables = document.tables();
-            Ok(csv::csv(
-                &csv::one(&tables, wanted)
-                    .map_err(RequestError::Usage)?
-                    .table,
-                rows,
-                output.csv.cells(),
-            ))
+            let one = csv::one(&tables, wanted).map_err(RequestError::Usage)?;
+            Ok(vec![csv::csv(&one.table, rows, output.csv.cells())])
         }
         FormatContent::Rows => {
             let tables = document.tables();
             let chosen = csv::chosen(&tables, wanted).map_err(RequestError::Usage)?;
-            Ok(ndjson::lines(&chosen, &document.not_applicable(), rows))
+            let lines = ndjson::lines(&chosen, &document.not_applicable(), rows);
+            Ok(vec![lines])
         }
         FormatContent::Document(format) => document.rendered(format, layout),
     }
@@ -292,7 +293,7 @@ pub fn write_to(path: &Path, text: &str) -> Result<()> {
 }
 
 impl Writable for Document {
-    fn rendered(&self, format: &DocumentFormat, layout: &TextLayout) -> Result<String> {
+    fn rendered(&self, format: &DocumentFormat, layout: &TextLayout) -> Result<Vec<String>> {
         (format.report)(self, layout)
     }
 

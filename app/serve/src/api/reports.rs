@@ -39,7 +39,8 @@ async fn written(
     let text = state.about(id, params.about, move |session, scope, _| {
         let session = session.clone().with_sha256(params.digest.digest);
         let document = answers::document(&session, scope, &ids)?;
-        Ok(render::json::document(&document, params.top as usize).map_err(RequestError::from)?)
+        let json = render::json::document(&document, params.top as usize);
+        Ok(json.map_err(RequestError::from)?.concat())
     });
     Ok(json(text.await?))
 }

@@ -7,7 +7,7 @@
 use facts::prelude::*;
 use facts::window::{counts, part_in, part_of_op, slices_of_window};
 use facts::{TimeWindow, window};
-use math::intervals::UnionBuilder;
+use math::intervals::{UnionBuilder, UnionLength};
 use trace_model::SliceSpans;
 
 use super::op_sums::{OpSums, least};
@@ -300,8 +300,8 @@ fn add_self_time_of_cut(
 /// [`DutyTime`] while it is collected.
 struct DutyUnions<'a> {
     classes: &'a OpClasses,
-    busy: UnionBuilder,
-    on_duty: UnionBuilder,
+    busy: UnionLength,
+    on_duty: UnionLength,
     /// Whether the classes do not tell of every op whether it is a leaf.
     is_undecided: bool,
 }
@@ -310,8 +310,8 @@ impl<'a> DutyUnions<'a> {
     fn new(classes: &'a OpClasses) -> Self {
         Self {
             classes,
-            busy: UnionBuilder::default(),
-            on_duty: UnionBuilder::default(),
+            busy: UnionLength::default(),
+            on_duty: UnionLength::default(),
             is_undecided: false,
         }
     }
@@ -338,29 +338,29 @@ impl<'a> DutyUnions<'a> {
         window: TimeWindow,
         sums: &mut SumsByOp,
     ) -> DutyTime {
-        let Self {
-            classes,
-            mut busy,
-            on_duty,
-            is_undecided,
-        } = self;
-        if is_undecided {
-            busy = UnionBuilder::default();
-            let spans = cx.watched(slices_of_window(cx, track, window));
-            spans.for_each(
-                |SliceSpans {
-                     slice, measured, ..
-                 }| {
-                    let class = classes.class_of(slice.op());
-                    if !class.is_off_duty() && is_leaf(class, sums.at(OpKey::of(slice)).1) {
-                        busy.add(measured);
-                    }
-                },
-            );
-        }
+        let classes = self.classes;
+        let union = |wanted: &mut dyn FnMut(OpClass, &SliceSpans<'_>) -> Option<TimeRange>| {
+            let mut union = UnionBuilder::default();
+            cx.watched(slices_of_window(cx, track, window))
+                .for_each(|spans| {
+                    let class = classes.class_of(spans.slice.op());
+                    let range = (!class.is_off_duty()).then(|| wanted(class, &spans));
+                    range
+                        .flatten()
+                        .into_iter()
+                        .for_each(|range| union.add(range));
+                });
+            union.measure()
+        };
+        let busy = self.busy.finish().filter(|_| !self.is_undecided);
+        let mut of_leaf = |class: OpClass, spans: &SliceSpans<'_>| {
+            let is_leaf = is_leaf(class, sums.at(OpKey::of(spans.slice)).1);
+            is_leaf.then_some(spans.measured)
+        };
         DutyTime {
-            busy: busy.measure(),
-            on_duty: on_duty.measure(),
+            busy: busy.unwrap_or_else(|| union(&mut of_leaf)),
+            on_duty: (self.on_duty.finish())
+                .unwrap_or_else(|| union(&mut |_, spans| Some(spans.shown))),
         }
     }
 }

@@ -33,10 +33,9 @@ pub fn critical_path(cx: &Context<'_>, colors: &[ColorKey]) -> Result<DerivedDat
             "no steps were found, so no step has a critical path",
         ));
     }
-    let paths = cx
-        .report::<SharedReplay>()?
-        .critical_paths(cx, &steps.steps);
-    if paths.is_empty() {
+    let replay = cx.report::<SharedReplay>()?;
+    let mut paths = replay.critical_paths(cx, &steps.steps).peekable();
+    if paths.peek().is_none() {
         return Ok(DerivedData::unknown(
             "no complete step ran ops on a TPU device, so there is no critical path",
         ));
@@ -45,7 +44,7 @@ pub fn critical_path(cx: &Context<'_>, colors: &[ColorKey]) -> Result<DerivedDat
     // Paths are in the order of steps.
     let mut all_steps = steps.steps.iter();
     let mut clocks: HashMap<GroupId, DrawnClock> = HashMap::new();
-    for path in &paths {
+    for path in paths {
         let clock = match clocks.entry(path.slowest) {
             std::collections::hash_map::Entry::Occupied(known) => known.into_mut(),
             std::collections::hash_map::Entry::Vacant(free) => {
@@ -57,7 +56,7 @@ pub fn critical_path(cx: &Context<'_>, colors: &[ColorKey]) -> Result<DerivedDat
             .and_then(|step| step.span_on(path.slowest))
             .map(|span| span.range)
             .unwrap_or_default();
-        track.add(cx.model, path, (clock, shown), colors);
+        track.add(cx.model, &path, (clock, shown), colors);
         track.add_spans(cx.model, step);
     }
     Ok(track.data())
