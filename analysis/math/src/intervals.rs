@@ -405,5 +405,29 @@ mod tests {
             prop_assert_eq!(a.measure_in(range), a.clip(range).measure());
             prop_assert_eq!(MeasureIndex::new(a.clone()).measure_in(range), a.measure_in(range));
         }
+
+        /// Ranges in order of their starts, but for a few neighbours, or in any order.
+        #[test]
+        fn length_of_a_union_needs_no_list(
+            mut ranges in prop::collection::vec((0_i64..9_000, 0_i64..9), 0..3_000),
+            swapped in prop::collection::vec(0_usize..3_000, 0..9),
+            is_in_order in any::<bool>(),
+        ) {
+            if is_in_order {
+                ranges.sort_unstable();
+                for at in swapped {
+                    if at + 1 < ranges.len() {
+                        ranges.swap(at, at + 1);
+                    }
+                }
+            }
+            let range = |(start, len): (i64, i64)| TimeRange::at(Timestamp::from_ps(start), Picos::from_ps(len));
+            let mut length = UnionLength::default();
+            ranges.iter().for_each(|&one| length.add(range(one)));
+            let expected = ranges.iter().copied().map(range).collect::<IntervalSet>().measure();
+            let found = length.finish();
+            prop_assert!(found.is_none_or(|found| found == expected));
+            prop_assert!(found.is_some() || !is_in_order);
+        }
     }
 }

@@ -9,6 +9,7 @@ use std::cell::OnceCell;
 
 use super::quantile;
 use super::rank_test::rank_autocorrelation;
+use super::stats::mean;
 
 /// Number of resamples; fewer for long runs, whose medians vary less.
 const DRAWS: usize = 999;
@@ -90,9 +91,7 @@ impl Statistic {
     /// The statistic of `values`, which are reordered; `None` if there are none.
     pub fn of(self, values: &mut [f64]) -> Option<f64> {
         match self {
-            Self::Mean => {
-                (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
-            }
+            Self::Mean => mean(values),
             Self::Quantile(at) => quantile::in_place(values, at),
         }
     }

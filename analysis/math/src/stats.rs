@@ -43,6 +43,11 @@ pub struct Stats {
     pub median_range: Option<(f64, f64)>,
 }
 
+/// The mean; `None` of nothing.
+pub fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
 impl Stats {
     /// Statistics of `values`; `None` if there are none.
     pub fn of(values: &[f64]) -> Option<Self> {
@@ -50,7 +55,7 @@ impl Stats {
         let median = of_sorted(&sorted, 0.5)?;
         let at_least = |n: usize, at: f64| of_sorted(&sorted, at).filter(|_| sorted.len() >= n);
         let count = values.len();
-        let mean = values.iter().sum::<f64>() / count as f64;
+        let mean = mean(values)?;
         let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
         let stddev = (count > 1).then(|| (squares / (count - 1) as f64).sqrt());
         let cv_percent = stddev

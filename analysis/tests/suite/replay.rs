@@ -223,7 +223,8 @@ fn replaying_real_captures_unchanged_keeps_times() {
 fn check_paths(name: &str, capture: &Capture) {
     let cx = capture.cx(Scope::WholeTrace);
     let steps = cx.report::<Steps>().unwrap();
-    let paths = Replay::new(&cx).unwrap().critical_paths(&cx, &steps.steps);
+    let replay = Replay::new(&cx).unwrap();
+    let paths: Vec<_> = replay.critical_paths(&cx, &steps.steps).collect();
     let complete: Vec<_> = steps.steps.iter().filter(|step| !step.is_partial).collect();
     assert_eq!(paths.len(), complete.len(), "{name}");
     for (path, step) in paths.iter().zip(complete) {

@@ -1,6 +1,9 @@
 //! Documents as JSON: complete, exact and deterministic.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::iter;
+use std::rc::Rc;
 
 use analysis::compare::Comparison;
 use analysis::engine::environment::RUN_SCHEMA;
@@ -97,13 +100,23 @@ struct ImportFacts<'a> {
     issues: &'a ImportLog,
 }
 
-/// The JSON of a document in pieces that follow each other: joined they would be in memory twice. Lists have at most
-/// `top` entries, or all if it is 0.
-pub fn document(document: &Document, top: usize) -> serde_json::Result<Vec<String>> {
+/// Reports that are written side by side.
+const AT_ONCE: usize = 4;
+
+/// The JSON of a document in pieces that follow each other, each written when it is asked for: long reports need not be in
+/// memory together. Lists have at most `top` entries, or all if it is 0.
+///
+/// # Errors
+///
+/// As serde: a value that JSON cannot represent.
+pub fn document(
+    document: &Document,
+    top: usize,
+) -> serde_json::Result<impl Iterator<Item = serde_json::Result<String>>> {
     let model = document.session.model();
     let gated = document.gated.as_ref().filter(|gated| gated.are_set);
     let comparison = gated.and_then(|gated| gated.comparison.as_ref());
-    let written = WrittenReport {
+    let frame = WrittenReport {
         schema: SCHEMA,
         tool: ToolVersion::THIS,
         input: document.inputs(),
@@ -127,41 +140,54 @@ pub fn document(document: &Document, top: usize) -> serde_json::Result<Vec<Strin
         truncated: false,
         truncated_lists: Vec::new(),
     };
-    let around = serde_json::to_string_pretty(&written)?;
+    let around = serde_json::to_string_pretty(&frame)?;
     let (before, after) = parted(&around, "reports", "{}");
-    let (mut pieces, mut cuts) = (vec![format!("{before}{{")], Vec::new());
-    for section in sections(document, top)? {
-        let (text, cut) = section.finish();
-        pieces.push(text);
+    let (begin, after) = (format!("{before}{{"), after.to_owned());
+    let sections = sections(document);
+    let is_empty = sections.is_empty();
+    let cuts = Rc::new(RefCell::new(Vec::new()));
+    let all_cuts = Rc::clone(&cuts);
+    let slices = model.slice_count();
+    let some = move |some: Vec<_>| {
+        parallel::map(&some, slices, |&(index, section)| {
+            let separator = if index > 0 { "," } else { "" };
+            written(section, JsonText::after(separator.to_owned(), top))
+        })
+    };
+    let text = move |section: serde_json::Result<JsonText>| {
+        let (text, cut) = section?.finish();
+        cuts.borrow_mut().extend(cut);
+        Ok(text)
+    };
+    let end = move || {
+        let mut out = JsonText::after(if is_empty { "}" } else { "\n  }" }.to_owned(), top);
+        let (before, after) = match comparison {
+            Some(comparison) => {
+                let (before, after) = parted(&after, "comparison", "null");
+                out.raw(before);
+                out.value(comparison, &["comparison"])?;
+                parted(after, "truncated", FOLLOWING)
+            }
+            None => parted(&after, "truncated", FOLLOWING),
+        };
+        out.raw(before);
+        let (text, cut) = out.finish();
+        let mut cuts = all_cuts.take();
         cuts.extend(cut);
-    }
-    let is_empty = pieces.len() == 1;
-    let mut out = JsonText::after(if is_empty { "}" } else { "\n  }" }.to_owned(), top);
-    let (before, after) = match comparison {
-        Some(comparison) => {
-            let (before, after) = parted(after, "comparison", "null");
-            out.raw(before);
-            out.value(comparison, &["comparison"])?;
-            parted(after, "truncated", FOLLOWING)
-        }
-        None => parted(after, "truncated", FOLLOWING),
+        // In the order in which reports are shown, the comparison last.
+        let place = |cut: &TruncatedList| {
+            let is_of = |section: &ReportSection| {
+                cut.path.starts_with(&format!("/reports/{}/", section.id))
+            };
+            let place = document.sections().iter().position(is_of);
+            place.unwrap_or(usize::MAX)
+        };
+        cuts.sort_by_key(place);
+        end(text, &cuts, after)
     };
-    out.raw(before);
-    let (text, cut) = out.finish();
-    cuts.extend(cut);
-    // In the order in which reports are shown, the comparison last.
-    let place = |cut: &TruncatedList| {
-        let is_of =
-            |section: &ReportSection| cut.path.starts_with(&format!("/reports/{}/", section.id));
-        document
-            .sections()
-            .iter()
-            .position(is_of)
-            .unwrap_or(usize::MAX)
-    };
-    cuts.sort_by_key(place);
-    pieces.push(end(text, &cuts, after)?);
-    Ok(pieces)
+    Ok(iter::once(Ok(begin))
+        .chain(sections.into_iter().flat_map(some).map(text))
+        .chain(iter::once_with(end)))
 }
 
 /// The JSON Schema of the file beside a profile, which summaries hold, too.
@@ -203,24 +229,15 @@ pub(super) fn end(
     Ok(out.finish().0)
 }
 
-/// The reports by the id of their analysis, each with its key, its title and what separates it from the one before; lists
-/// have at most `top` entries.
-fn sections(document: &Document, top: usize) -> serde_json::Result<Vec<JsonText>> {
+/// The reports by the id of their analysis, each with its number, as many at a time as are written side by side.
+fn sections(document: &Document) -> Vec<Vec<(usize, &ReportSection)>> {
     let sections: BTreeMap<_, _> = document
         .sections()
         .iter()
         .map(|section| (section.id, section))
         .collect();
-    // Long reports take long to write, so they are written side by side.
-    let written = parallel::map(
-        &sections.into_values().enumerate().collect::<Vec<_>>(),
-        document.session.model().slice_count(),
-        |&(index, section)| {
-            let separator = if index > 0 { "," } else { "" };
-            written(section, JsonText::after(separator.to_owned(), top))
-        },
-    );
-    written.into_iter().collect()
+    let sections: Vec<_> = sections.into_values().enumerate().collect();
+    sections.chunks(AT_ONCE).map(<[_]>::to_vec).collect()
 }
 
 /// A report with its key.

@@ -105,7 +105,7 @@ pub fn analyze(session: &Session, scope: Scope, ids: &[String]) -> Result<Comman
 fn answer(document: &Document) -> Result<CommandAnswer> {
     let named = render::csv::tables(document).into_iter();
     Ok(CommandAnswer {
-        json: render::json::document(document, 0)?.concat(),
+        json: render::json::document(document, 0)?.collect::<Result<_, _>>()?,
         text: render::text::document(document, &plain()),
         html: String::new(),
         tables: named

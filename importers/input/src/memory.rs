@@ -16,15 +16,19 @@
 use std::fs::File;
 use std::io;
 use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Prepares the heap for an import that needs about `bytes` of memory, in a process that ends soon after it: freed
-/// memory stays with the process. Call it before there are other threads. Without glibc, it does nothing.
+/// Prepares the heap for an import that needs about `bytes` of memory, beside those before it, in a process that ends soon
+/// after it: freed memory stays with the process. Without glibc, it does nothing.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub fn prepare_heap(bytes: usize) {
     /// Size of one allocation. It is below `KEPT`, the size from which glibc maps an allocation separately. All
     /// versions of glibc accept at most 32 MB for that size.
     const PIECE: usize = 24 << 20;
     const KEPT: libc::c_int = 32 << 20;
+    /// What all imports may reserve: of many, most end before others begin.
+    const MOST: usize = 512 << 20;
+    static PREPARED: AtomicUsize = AtomicUsize::new(0);
 
     // SAFETY: these calls set parameters of the allocator, under its lock, and do not affect existing allocations.
     unsafe {
@@ -35,7 +39,8 @@ pub fn prepare_heap(bytes: usize) {
     // SAFETY: the call only reads a number.
     let page = usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(1 << 16);
     let mut pieces: Vec<Vec<u8>> = Vec::new();
-    for _ in 0..bytes.div_ceil(PIECE) {
+    let bytes = bytes.saturating_add(PREPARED.fetch_add(bytes, Ordering::Relaxed));
+    for _ in 0..bytes.min(MOST).div_ceil(PIECE) {
         let mut piece: Vec<u8> = Vec::new();
         if piece.try_reserve_exact(PIECE).is_err() {
             break;

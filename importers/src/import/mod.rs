@@ -310,8 +310,9 @@ fn import_opened<'a>(
     progress.add_total(opened.iter().map(|open| open.source.packed_len()).sum());
     let mapped: u64 = opened.iter().map(|open| open.source.mapped_len()).sum();
     if options.short_lived && mapped > 0 && mapped <= MAPPED_IN_HUGE_PAGES {
-        // The model and the data for building it take about one and a half times the size of the files.
-        prepare_heap(mapped as usize * 3 / 2);
+        // The model and the data for building it take about one and a half times the size of the files, and reports on
+        // many device ops as much again. Pages that nobody needs are never touched.
+        prepare_heap(mapped as usize * 3);
     }
 
     // A builder cannot remove a half-imported file. One pass finds all bad files; then start again without them.

@@ -1,10 +1,12 @@
 //! Queries of a model return the same as a full scan.
 
+use std::cmp::Reverse;
+
 use common::{add_all, any_spans, at, number, one_track, range};
 use proptest::prelude::*;
 use trace_model::{
-    FlowEnd, GroupKind, IssueKind, LabelId, Lane, LodIndex, Picos, SliceRef, SliceSpec, Source,
-    TimeRange, TraceBuilder, TraceModel, TrackKind,
+    FlowEnd, GroupKind, IssueKind, LabelId, Lane, LodIndex, Picos, SliceRef, SliceSpans, SliceSpec,
+    Source, TimeRange, TraceBuilder, TraceModel, TrackKind,
 };
 
 use crate::common;
@@ -88,6 +90,22 @@ fn spans_in_order_equal_those_of_single_slices() {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn spans_by_time_are_those_of_all_lanes_in_order(spans in any_spans(), from in -5..90_i64, len in 0..90_i64) {
+        let model = model_of(&spans);
+        let asked = range(from, from + len);
+        let read = |spans: SliceSpans<'_>| (spans.measured.start, Reverse(spans.measured.end), spans.slice.id());
+        for track in model.track_ids() {
+            let lanes = model.lanes(track);
+            let mut sorted: Vec<_> = lanes.iter().flat_map(|lane| model.spans_in(lane, asked)).map(read).collect();
+            // Rows are in the order of lanes.
+            sorted.sort();
+            let by_time = model.spans_by_time(lanes, asked);
+            prop_assert_eq!(by_time.size_hint(), (sorted.len(), Some(sorted.len())));
+            prop_assert_eq!(by_time.map(read).collect::<Vec<_>>(), sorted);
+        }
+    }
 
     #[test]
     fn range_queries_equal_a_scan(spans in any_spans(), from in -5..90_i64, len in 0..40_i64) {

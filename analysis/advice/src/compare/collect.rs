@@ -289,7 +289,7 @@ fn middle_mean(times: &[f64]) -> f64 {
     let middle = sorted
         .get(quarter..sorted.len() - quarter)
         .unwrap_or_default();
-    middle.iter().sum::<f64>() / middle.len().max(1) as f64
+    math::stats::mean(middle).unwrap_or_default()
 }
 
 fn series(chosen: &[&Step], divided: Option<&DividedSteps<'_>>) -> Vec<StepSeries> {

@@ -5,7 +5,7 @@
 
 use facts::prelude::*;
 use math::resample::{self, Statistic};
-use math::stats::median;
+use math::stats::{mean, median};
 use run_reports::host::input::Input;
 use run_reports::{Compile, CompilePlace};
 
@@ -157,11 +157,7 @@ impl LoopSide {
                 as f64
         };
         let steps = runs.iter().map(counted).sum::<f64>() / count;
-        let step_ps = all
-            .iter()
-            .map(|run| run.iter().sum::<f64>() / run.len() as f64)
-            .sum::<f64>()
-            / count;
+        let step_ps = all.iter().filter_map(|run| mean(run)).sum::<f64>() / count;
         (count > 0.0).then_some(Self {
             steps,
             time_ps: steps * step_ps,
@@ -377,10 +373,6 @@ fn hidden_parts(base: &[Summary], cand: &[Summary]) -> Vec<(String, bool, f64)> 
         .collect();
     parts.sort_by(|a, b| b.2.abs().total_cmp(&a.2.abs()));
     parts
-}
-
-fn mean(values: &[f64]) -> Option<f64> {
-    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
 /// That another share of the steps is of other classes than the compared one.

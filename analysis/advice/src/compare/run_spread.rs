@@ -42,10 +42,9 @@ impl RunSpread {
 
 /// The mean, the sum of squared distances from it, and the number of runs.
 fn side(runs: &[f64]) -> Option<(f64, f64, f64)> {
-    let count = runs.len() as f64;
-    let mean = runs.iter().sum::<f64>() / count;
+    let mean = math::stats::mean(runs)?;
     let squares = runs.iter().map(|run| (run - mean).powi(2)).sum();
-    (!runs.is_empty()).then_some((mean, squares, count))
+    Some((mean, squares, runs.len() as f64))
 }
 
 /// What one side against another may differ by, in percent, if only the assumption is known.

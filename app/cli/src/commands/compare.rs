@@ -5,7 +5,7 @@ use analysis::Tabular as _;
 use analysis::compare::{CompareOptions, Comparison, Summary, compare};
 use analysis::gates::{self, GateConfig, GatesReport, OnMismatch};
 
-use crate::common::formats::DocumentFormat;
+use crate::common::formats::{DocumentFormat, Pieces, one_piece};
 use crate::common::summaries::RequestedInput;
 use crate::common::{JudgeArgs, gating, programs, summaries};
 use render::comparison::{self, ComparedRuns, ShownTables};
@@ -245,8 +245,8 @@ fn set_by(options: &mut CompareOptions, config: &GateConfig) {
 }
 
 impl output::Writable for ComparedRuns<'_> {
-    fn rendered(&self, format: &DocumentFormat, layout: &TextLayout) -> Result<Vec<String>> {
-        Ok(vec![(format.comparison)(self, layout)?])
+    fn rendered(&self, format: &DocumentFormat, layout: &TextLayout) -> Result<Pieces<'_>> {
+        (format.comparison)(self, layout).map(one_piece)
     }
 
     fn tables(&self) -> Vec<NamedTable> {

@@ -34,11 +34,18 @@ pub enum FormatContent {
     Document(DocumentFormat),
 }
 
+/// Pieces of a text, each written when it is asked for.
+pub type Pieces<'a> = Box<dyn Iterator<Item = serde_json::Result<String>> + 'a>;
+
+/// A text as one piece.
+pub fn one_piece(text: String) -> Pieces<'static> {
+    Box::new(std::iter::once(Ok(text)))
+}
+
 /// How reports and comparisons are written.
 #[derive(Debug)]
 pub struct DocumentFormat {
-    /// In pieces that follow each other.
-    pub report: fn(&Document, &TextLayout) -> Result<Vec<String>>,
+    pub report: for<'a> fn(&'a Document, &TextLayout) -> Result<Pieces<'a>>,
     pub comparison: fn(&ComparedRuns<'_>, &TextLayout) -> Result<String>,
 }
 
@@ -66,7 +73,7 @@ pub const REPORT_FORMATS: &[ReportFormat] = &[
     ReportFormat {
         name: "text",
         content: FormatContent::Document(DocumentFormat {
-            report: |document, layout| Ok(vec![text::document(document, layout)]),
+            report: |document, layout| Ok(one_piece(text::document(document, layout))),
             comparison: |runs, layout| Ok(comparison::text(runs, layout)),
         }),
         mark: Some(TEXT_MARK),
@@ -75,7 +82,7 @@ pub const REPORT_FORMATS: &[ReportFormat] = &[
     ReportFormat {
         name: "json",
         content: FormatContent::Document(DocumentFormat {
-            report: |document, layout| Ok(json::document(document, layout.entries)?),
+            report: |document, layout| Ok(Box::new(json::document(document, layout.entries)?)),
             comparison: |runs, layout| Ok(comparison::json(runs, layout.entries)?),
         }),
         ..PLAIN
@@ -92,7 +99,7 @@ pub const REPORT_FORMATS: &[ReportFormat] = &[
     ReportFormat {
         name: "md",
         content: FormatContent::Document(DocumentFormat {
-            report: |document, layout| Ok(vec![md::document(document, layout)]),
+            report: |document, layout| Ok(one_piece(md::document(document, layout))),
             comparison: |runs, layout| Ok(comparison::markdown(runs, layout)),
         }),
         mark: Some(MARKDOWN_MARK),
@@ -103,12 +110,12 @@ pub const REPORT_FORMATS: &[ReportFormat] = &[
         content: FormatContent::Document(DocumentFormat {
             report: |document, _| {
                 if let Some(expected) = &document.expected {
-                    return Ok(vec![junit::of_expectations(document, expected)]);
+                    return Ok(one_piece(junit::of_expectations(document, expected)));
                 }
                 let gated = gated(document, "junit")?;
                 let runs = std::slice::from_ref(&gated.run);
                 let all = gated.comparison.as_ref();
-                Ok(vec![junit::junit(&gated.report, runs, all)])
+                Ok(one_piece(junit::junit(&gated.report, runs, all)))
             },
             comparison: |runs, _| {
                 let none = GatesReport::default();
@@ -124,10 +131,10 @@ pub const REPORT_FORMATS: &[ReportFormat] = &[
         content: FormatContent::Document(DocumentFormat {
             report: |document, _| {
                 if let Some(expected) = &document.expected {
-                    return Ok(vec![sarif::of_expectations(document, expected)?]);
+                    return Ok(one_piece(sarif::of_expectations(document, expected)?));
                 }
                 gated(document, "sarif")?;
-                Ok(vec![sarif::of(document)?])
+                Ok(one_piece(sarif::of(document)?))
             },
             comparison: |runs, _| Ok(sarif::of_comparison(runs)?),
         }),
@@ -139,9 +146,9 @@ pub const REPORT_FORMATS: &[ReportFormat] = &[
         content: FormatContent::Document(DocumentFormat {
             report: |document, _| {
                 if document.has_no_run() {
-                    return Ok(vec![html::tables_page(document)]);
+                    return Ok(one_piece(html::tables_page(document)));
                 }
-                Ok(vec![html::page(document, gated(document, "html")?)])
+                Ok(one_piece(html::page(document, gated(document, "html")?)))
             },
             comparison: |runs, _| Ok(html::comparison::page(runs)),
         }),

@@ -9,7 +9,9 @@ use serde_json::Value;
 
 use crate::common::args::OutputArgs;
 
-use crate::common::formats::{DocumentFormat, FormatContent, ReportFormat, printed};
+use crate::common::formats::{
+    DocumentFormat, FormatContent, Pieces, ReportFormat, one_piece, printed,
+};
 use crate::common::stderr::{Stderr, harmless, without_orders};
 use crate::common::terminal;
 use crate::common::values::{OutputFormat, STANDARD};
@@ -91,8 +93,8 @@ fn without_slash(path: &Path) -> PathBuf {
 
 /// Content that can be written in every format.
 pub trait Writable {
-    /// The whole content, in pieces that follow each other.
-    fn rendered(&self, format: &DocumentFormat, layout: &TextLayout) -> Result<Vec<String>>;
+    /// The whole content.
+    fn rendered(&self, format: &DocumentFormat, layout: &TextLayout) -> Result<Pieces<'_>>;
     /// All tables, each with the id of its report.
     fn tables(&self) -> Vec<NamedTable>;
     /// Reports without an answer, with the reasons.
@@ -124,14 +126,13 @@ pub fn write(
                 guard,
             )?;
         } else {
-            let mut text = text_of(document, file.format, output, &layout)?;
-            text.extend(file.format.mark.map(|mark| format!("\n{mark}\n")));
-            let failed = RequestError::write(path);
-            let pieces = || text.iter().map(String::as_bytes);
-            write_with(path, |file| {
-                pieces().try_for_each(|piece| file.write_all(piece))
+            let text = text_of(document, file.format, output, &layout)?;
+            let mark = file.format.mark.map(|mark| Ok(format!("\n{mark}\n")));
+            let mut pieces = text.chain(mark);
+            write_with(path, |file| -> io::Result<()> {
+                pieces.try_for_each(|piece| file.write_all(piece?.as_bytes()))
             })
-            .map_err(failed)?;
+            .map_err(RequestError::write(path))?;
         }
         stderr.detail(&format!("wrote {}", path.display()));
     }
@@ -148,12 +149,19 @@ pub fn write(
         .find(|file| file.is_stdout())
         .map_or(printed(output.format), |file| file.format);
     let text = text_of(document, format, output, &layout)?;
-    if format.name == printed(OutputFormat::Text).name {
-        return text.iter().try_for_each(|piece| print_text(piece));
-    }
+    let is_text = format.name == printed(OutputFormat::Text).name;
     let mut printer = Printer::to_stdout();
+    printer.is_terminal &= !is_text;
     for piece in text {
-        printer.print(&piece);
+        let piece = piece?;
+        let piece = if is_text {
+            for_terminals(&piece)
+        } else {
+            piece
+        };
+        if !printer.print(&piece) {
+            break;
+        }
     }
     printer.finish()
 }
@@ -220,25 +228,25 @@ fn layout_of(
     }
 }
 
-fn text_of(
-    document: &impl Writable,
+fn text_of<'a>(
+    document: &'a impl Writable,
     format: &ReportFormat,
     output: &OutputArgs,
     layout: &TextLayout,
-) -> Result<Vec<String>> {
+) -> Result<Pieces<'a>> {
     let rows = output.top.unwrap_or(0);
     let wanted = output.table.as_deref();
     match &format.content {
         FormatContent::Table => {
             let tables = document.tables();
             let one = csv::one(&tables, wanted).map_err(RequestError::Usage)?;
-            Ok(vec![csv::csv(&one.table, rows, output.csv.cells())])
+            Ok(one_piece(csv::csv(&one.table, rows, output.csv.cells())))
         }
         FormatContent::Rows => {
             let tables = document.tables();
             let chosen = csv::chosen(&tables, wanted).map_err(RequestError::Usage)?;
             let lines = ndjson::lines(&chosen, &document.not_applicable(), rows);
-            Ok(vec![lines])
+            Ok(one_piece(lines))
         }
         FormatContent::Document(format) => document.rendered(format, layout),
     }
@@ -293,7 +301,7 @@ pub fn write_to(path: &Path, text: &str) -> Result<()> {
 }
 
 impl Writable for Document {
-    fn rendered(&self, format: &DocumentFormat, layout: &TextLayout) -> Result<Vec<String>> {
+    fn rendered(&self, format: &DocumentFormat, layout: &TextLayout) -> Result<Pieces<'_>> {
         (format.report)(self, layout)
     }
 

@@ -166,7 +166,7 @@ impl StepBalance {
             most: most.core.clone(),
             max_ps,
             median_ps,
-            mean_ps: work.iter().sum::<f64>() / work.len() as f64,
+            mean_ps: math::stats::mean(&work)?,
             imbalance_percent: Percent::ratio(cost_ps, median_ps),
             cost_ps,
         })
@@ -326,10 +326,7 @@ pub(super) fn hosts(loads: &[DeviceLoad]) -> Vec<HostLoad> {
         let values = |of: fn(&DeviceLoad) -> Option<f64>| {
             loads.iter().filter_map(|load| of(load)).collect::<Vec<_>>()
         };
-        let mean = |of| {
-            let values = values(of);
-            (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
-        };
+        let mean = |of| math::stats::mean(&values(of));
         HostLoad {
             host: host.to_owned(),
             devices: loads.len(),

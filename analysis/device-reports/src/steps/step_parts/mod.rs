@@ -17,7 +17,7 @@ use facts::StepSource;
 use facts::device_shift::shifted;
 use facts::prelude::*;
 use facts::steps::StepClass;
-use math::stats::median;
+use math::stats::{mean, median};
 
 use crate::communication::overlap::CoreTraffic;
 use crate::steps::step_times::Steps;
@@ -299,7 +299,7 @@ fn of_classes(steps: &StepsReport, divided: &[DividedStep]) -> Vec<ClassParts> {
     let class = |class: &StepClass| {
         let members = by_class.get(class.id.as_str())?;
         let critical: Vec<&CoreParts> = members.iter().filter_map(|step| step.critical()).collect();
-        let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
+        let mean = |values: &[f64]| mean(values).unwrap_or_default();
         let cores: f64 = members.iter().map(|step| step.cores.len() as f64).sum();
         let all = members
             .iter()
