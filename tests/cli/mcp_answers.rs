@@ -7,6 +7,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::mcp::{Client, RECOMPILE, SAMPLES, at_samples};
+use crate::place::Place;
 
 /// The four steps of the instructions, for each sample: what limits it, can it be trusted, the evidence, what to do.
 #[test]
@@ -87,4 +88,29 @@ fn clients_that_take_text_get_the_answer_as_text() {
         let said = client.refused("steps", &arguments);
         assert!(said.contains(words), "{arguments}: {said}");
     }
+}
+
+/// Some clients show only the text: it is whole, and says of which run it is.
+#[test]
+fn texts_are_whole_and_name_the_run() {
+    let run = "2026_01_01_00_00_00";
+    let place = Place::empty();
+    let file = format!("logs/plugins/profile/{run}/host.xplane.pb");
+    place.write(
+        &file,
+        &fs::read(Path::new(SAMPLES).join(RECOMPILE)).unwrap(),
+    );
+    let mut client = Client::with(&place.path("."), &[]);
+    let answer = &client.call("verdict", &json!({"path": "logs"}))["result"];
+    let content = &answer["structuredContent"];
+    assert_eq!(content["trace"], format!("logs, run {run}"));
+    let text = answer["content"][0]["text"].as_str().unwrap();
+    assert!(
+        text.starts_with(content["statement"].as_str().unwrap()),
+        "{text}"
+    );
+    let asked = json!({"path": "logs", "sql": "SELECT slice_id FROM op_slices", "limit": 5});
+    let answer = &client.call("query", &asked)["result"];
+    assert_eq!(answer["structuredContent"]["total_is_at_least"], true);
+    assert_eq!(answer["content"][0]["text"], "5 of at least 6 rows");
 }

@@ -148,10 +148,16 @@ impl<'a> Iterator for SpansInOrder<'a> {
 
 impl ExactSizeIterator for SpansInOrder<'_> {}
 
+/// Lanes that are read side by side.
+const MOST_LANES: usize = 16;
+
 /// See [`Columns::spans_by_time`].
 #[derive(Clone)]
 pub struct SpansByTime<'a> {
+    model: &'a Columns,
     lanes: Vec<SpansInOrder<'a>>,
+    /// The rows of lanes that follow these, one lane after the other.
+    later: std::vec::IntoIter<Range<u32>>,
     /// The lane that is read until the next slice of another one comes first.
     lane: usize,
     /// That slice, and the number of its lane.
@@ -174,8 +180,13 @@ impl<'a> SpansByTime<'a> {
                 second = next;
             }
         }
-        self.lane = first?.1;
-        self.until = second;
+        if let Some((_, lane)) = first {
+            (self.lane, self.until) = (lane, second);
+            return Some(());
+        }
+        let rows = self.later.find(|rows| !rows.is_empty())?;
+        self.lanes = vec![SpansInOrder::new(self.model, rows)];
+        (self.lane, self.until) = (0, None);
         Some(())
     }
 }
@@ -194,7 +205,9 @@ impl<'a> Iterator for SpansByTime<'a> {
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        let left = self.lanes.iter().map(SpansInOrder::len).sum();
+        let here: usize = self.lanes.iter().map(SpansInOrder::len).sum();
+        let later = self.later.as_slice().iter();
+        let left = here + later.map(Range::len).sum::<usize>();
         (left, Some(left))
     }
 }
@@ -222,15 +235,19 @@ impl Columns {
 
     /// What [`Self::spans_in`] finds in several lanes, in order of the measured start, of those that start at once the
     /// longest first: a union or the self time of ops needs no list of them. A lane that is out of order itself, because
-    /// the two clocks disagree, stays so.
+    /// the two clocks disagree, stays so. Lanes from the seventeenth on, where that many ops overlap, follow one by one.
     pub fn spans_by_time<'a>(
         &'a self,
         lanes: impl IntoIterator<Item = &'a Lane>,
         range: TimeRange,
     ) -> SpansByTime<'a> {
-        let lanes = lanes.into_iter().map(|lane| self.spans_in(lane, range));
+        let rows = |lane| self.rows_overlapping(lane, range);
+        let mut rows = lanes.into_iter().map(rows).collect::<Vec<_>>().into_iter();
+        let lanes = rows.by_ref().take(MOST_LANES);
         SpansByTime {
-            lanes: lanes.collect(),
+            model: self,
+            lanes: lanes.map(|rows| SpansInOrder::new(self, rows)).collect(),
+            later: rows,
             lane: 0,
             // Nothing comes before it, so that the first slice is looked for.
             until: Some(((Timestamp::MIN, Reverse(Timestamp::MAX)), 0)),

@@ -36,8 +36,11 @@ pub struct ToolAnswer {
     /// Tables. null is a missing value, never 0.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tables: Vec<AnswerTable>,
-    /// Rows and lines of the whole answer; of a query that was cut at its limit, at least.
+    /// Rows and lines of the whole answer.
     pub total: usize,
+    /// Whether there are at least so many: a query was cut at its limit.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub total_is_at_least: bool,
     /// How many of them are here.
     pub shown: usize,
     /// Whether more follow.
@@ -91,6 +94,8 @@ pub struct AnswerContent {
     pub before: usize,
     /// Rows of the whole answer after those that are here.
     pub after: usize,
+    /// Whether more may follow, which were not counted.
+    pub is_cut: bool,
 }
 
 impl AnswerContent {
@@ -138,6 +143,7 @@ impl AnswerContent {
             text: None,
             tables: Vec::new(),
             total,
+            total_is_at_least: self.is_cut,
             shown: 0,
             truncated: false,
             cursor: None,

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use analysis::LowerBound;
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use importers::Progress;
 use rmcp::ErrorData;
@@ -190,15 +191,15 @@ fn bounded(message: &str) -> String {
 
 /// Beside the structured answer, which has it all: its statement, and how much of it is there.
 fn short(answer: &ToolAnswer) -> String {
-    const LETTERS: usize = 160;
     let statement = answer.statement.as_deref().unwrap_or_default();
     // Brief tables have more rows than the answer.
     let all: usize = answer.tables.iter().map(|table| table.total_rows).sum();
-    let rows = format!("{} of {} rows", answer.shown, answer.total.max(all));
+    let total = LowerBound(answer.total_is_at_least).of(answer.total.max(all).to_string());
+    let rows = format!("{} of {total} rows", answer.shown);
     if statement.is_empty() {
         rows
     } else {
-        format!("{} ({rows})", analysis::shortened(statement, LETTERS))
+        format!("{statement} ({rows})")
     }
 }
 

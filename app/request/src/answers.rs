@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use analysis::compare::{CompareOptions, Summary, compare, to_json};
+use analysis::compare::{CompareOptions, Summary, compare, to_json, without_repeated};
 use analysis::gates::{self, GateConfig};
 use analysis::hints::{rule, rules};
 use analysis::reports::hlo::ProgramDiff;
@@ -182,9 +182,10 @@ fn comparison_of(
     options: &CompareOptions,
 ) -> Result<CommandAnswer> {
     let comparison = compare(base, cand, options);
+    let [(base, _), (cand, _)] = [base, cand].map(without_repeated);
     let compared = ComparedRuns {
-        base,
-        cand,
+        base: &base,
+        cand: &cand,
         comparison: &comparison,
         gates: None,
         trace,

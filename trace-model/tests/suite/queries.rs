@@ -97,13 +97,14 @@ proptest! {
         let asked = range(from, from + len);
         let read = |spans: SliceSpans<'_>| (spans.measured.start, Reverse(spans.measured.end), spans.slice.id());
         for track in model.track_ids() {
-            let lanes = model.lanes(track);
-            let mut sorted: Vec<_> = lanes.iter().flat_map(|lane| model.spans_in(lane, asked)).map(read).collect();
+            let (lanes, later) = model.lanes(track).split_at(model.lanes(track).len().min(16));
+            let mut expected: Vec<_> = lanes.iter().flat_map(|lane| model.spans_in(lane, asked)).map(read).collect();
             // Rows are in the order of lanes.
-            sorted.sort();
-            let by_time = model.spans_by_time(lanes, asked);
-            prop_assert_eq!(by_time.size_hint(), (sorted.len(), Some(sorted.len())));
-            prop_assert_eq!(by_time.map(read).collect::<Vec<_>>(), sorted);
+            expected.sort();
+            expected.extend(later.iter().flat_map(|lane| model.spans_in(lane, asked)).map(read));
+            let by_time = model.spans_by_time(model.lanes(track), asked);
+            prop_assert_eq!(by_time.size_hint(), (expected.len(), Some(expected.len())));
+            prop_assert_eq!(by_time.map(read).collect::<Vec<_>>(), expected);
         }
     }
 

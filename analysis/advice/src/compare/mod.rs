@@ -43,6 +43,7 @@ mod op_times;
 mod pool;
 mod predicted;
 mod programs;
+mod repeated;
 mod run_loop;
 mod run_spread;
 mod run_values;
@@ -84,6 +85,7 @@ pub use matching::{MatchedBy, Matching, OpPair};
 pub use metrics::{METRICS, MetricScope, SummaryMetric};
 pub use predicted::are_computed;
 pub use programs::ProgramComparison;
+pub use repeated::without_repeated;
 pub(crate) use run_loop::compilations_in_loop;
 pub use run_loop::{LOOP_COMPILATIONS, LOOP_STEP, LoopChange, SLOW_SHARE, signed};
 pub(crate) use run_spread::{RunSpread, assumed_limit_percent};
@@ -102,8 +104,10 @@ pub use why::{WHY_ROWS, WhyRow};
 /// Why runs that differ are not one side of a comparison.
 const UNLIKE_RUNS: &str = "the runs of one side are not alike: no number stands for both";
 
-/// Compares `cand` with `base`: one run or several on each side.
+/// Compares `cand` with `base`: one run or several on each side, each capture once.
 pub fn compare(base: &[Summary], cand: &[Summary], options: &CompareOptions) -> Comparison {
+    let [(base, repeated), (cand, again)] = [base, cand].map(without_repeated);
+    let (base, cand) = (&*base, &*cand);
     let mut options = options.clone();
     options.test.are_computed = are_computed(base.iter().chain(cand));
     let options = &options;
@@ -146,6 +150,7 @@ pub fn compare(base: &[Summary], cand: &[Summary], options: &CompareOptions) -> 
         out.notes.extend(unmatched(base, cand, &found));
         out.prediction = simulator.and_then(|simulator| predicted::of(&out, simulator));
     }
+    out.notes.extend([repeated, again].concat());
     out.statement = match &out.prediction {
         Some(prediction) => prediction.statement(),
         None => headline::statement(&out),

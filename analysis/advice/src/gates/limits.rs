@@ -4,7 +4,7 @@ use facts::prelude::*;
 use math::resample::Statistic;
 use serde::Deserialize;
 
-use super::metrics::{number, written_difference, written_unit};
+use super::metrics::{number, told_apart, written_difference, written_unit};
 use crate::compare::BoundSides;
 
 /// The effect of a failure.
@@ -158,9 +158,12 @@ impl Regression {
                 written_difference(&self.metric)
             )
         });
-        let percent = percent
-            .filter(|_| by_percent)
-            .map(|percent| format!("{percent:+.2}", percent = Percent(percent)));
+        let percent = percent.filter(|_| by_percent).map(|percent| {
+            let limits = self.max_increase_pct.into_iter();
+            let limits = limits.chain(self.max_decrease_pct.map(|limit| -limit));
+            let usual = format!("{:+.2}", Percent(percent));
+            told_apart(percent, limits, usual, " %")
+        });
         joined([number, percent].into_iter().flatten(), ", ")
     }
 

@@ -59,6 +59,33 @@ pub(super) fn written(value: f64, name: &str) -> String {
     }
 }
 
+/// `usual`, which is a value as it is written, or the value with as many digits as tell it from the limits that it is judged
+/// by: what fails must not look as if it passed.
+pub(super) fn told_apart(
+    value: f64,
+    limits: impl IntoIterator<Item = f64> + Clone,
+    usual: String,
+    unit: &str,
+) -> String {
+    let is_told = |text: &str| {
+        let number = text
+            .split(' ')
+            .next()
+            .and_then(|number| number.parse().ok());
+        let shown: f64 = number.unwrap_or_default();
+        let mut limits = limits.clone().into_iter();
+        limits.all(|limit| shown.partial_cmp(&limit) == value.partial_cmp(&limit))
+    };
+    if value.fract() == 0.0 || is_told(&usual) {
+        return usual;
+    }
+    let sign = if usual.starts_with('+') { "+" } else { "" };
+    let mut longer = (4..=17).map(|places| format!("{sign}{value:.places$}"));
+    longer
+        .find(|text| is_told(text))
+        .map_or(usual, |text| text + unit)
+}
+
 /// The unit of a difference as it is written behind a number: percentages differ by points.
 pub(super) fn written_difference(name: &str) -> String {
     let unit = written_unit(name);
@@ -202,6 +229,23 @@ pub fn number(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_value_beside_its_limit_is_told_from_it() {
+        let beside = |value: f64, limit: f64| {
+            told_apart(value, [limit], written(value, "hbm_util_pct"), " %")
+        };
+        assert_eq!(beside(14.3, 50.0), "14.300 %");
+        assert_eq!(beside(14.329_3, 14.329), "14.3293 %");
+        assert_eq!(beside(0.025_178, 0.0251), "0.0252 %");
+        assert_eq!(beside(0.025_178, 0.025_18), "0.025178 %");
+        assert_eq!(beside(0.000_56, 0.000_1), "0.0006 %");
+        assert_eq!(beside(0.000_56, 5.0), "nearly 0 %");
+        assert_eq!(
+            told_apart(5.000_1, [5.0], "+5.00 %".to_owned(), " %"),
+            "+5.0001 %"
+        );
+    }
 
     fn id(name: &str) -> String {
         find(name).map_or_else(

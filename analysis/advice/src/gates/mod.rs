@@ -20,7 +20,7 @@ use std::fmt::Write as _;
 
 use crate::compare::{
     BoundSides, CompareOptions, Comparison, Summary, TestOptions, are_computed, compare,
-    matched_classes,
+    matched_classes, without_repeated,
 };
 use measure::MetricOfBoth;
 use metrics::{written_difference, written_unit};
@@ -161,7 +161,11 @@ fn judge_budget(
     gate.message = format!(
         "{} is {}, allowed {}",
         gate.subject(),
-        measured.said(actual, &budget.metric),
+        measured.said_beside(
+            budget.max.into_iter().chain(budget.min),
+            actual,
+            &budget.metric
+        ),
         gate.limit
     );
     // The number may be higher: what is above a maximum already is above it in any case, and so is what reaches a minimum.
@@ -446,6 +450,7 @@ pub fn against(
         return (judge(run, None, config), None);
     }
     let comparison = compare(baseline, run, &compare_options(config));
+    let baseline = &*without_repeated(baseline).0;
     (
         judge(run, Some((baseline, &comparison)), config),
         Some(comparison),

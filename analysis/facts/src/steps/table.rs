@@ -34,7 +34,8 @@ impl Step {
 }
 
 impl StepsReport {
-    fn provenance(&self) -> Provenance {
+    /// Where the times of its steps come from.
+    pub fn provenance(&self) -> Provenance {
         match self.source {
             StepSource::StepsLine | StepSource::AnnotatedPrograms | StepSource::HostAnnotations => {
                 Provenance::Measured
@@ -77,11 +78,11 @@ impl StepsReport {
                 ));
             }
         }
-        if self.time.is_some_and(|time| time.median_range.is_some()) {
-            notes.push(
-                "The median lies between the last two columns with 95 % confidence, by rank."
-                    .to_owned(),
-            );
+        if let Some((low, high)) = self.time.and_then(|time| time.median_range) {
+            let [low, high] = [low, high].map(|ps| engine::number::value(ps, Unit::Picoseconds));
+            notes.push(format!(
+                "The median step time lies between {low} and {high} with 95 % confidence, by rank."
+            ));
         }
         let ps = Unit::Picoseconds;
         let rows = statistics

@@ -2,7 +2,7 @@
 
 use super::prelude::*;
 use analysis::Tabular as _;
-use analysis::compare::{CompareOptions, Comparison, Summary, compare};
+use analysis::compare::{CompareOptions, Comparison, Summary, compare, without_repeated};
 use analysis::gates::{self, GateConfig, GatesReport, OnMismatch};
 
 use crate::common::formats::{DocumentFormat, Pieces, one_piece};
@@ -64,13 +64,13 @@ fn summaries_of(programs: &[Session; 2]) -> Result<[Vec<Summary>; 2]> {
     Ok([vec![base?], vec![cand?]])
 }
 
-/// What is compared of the runs of both sides, and which of them were given before.
+/// What is compared of the runs of both sides.
 fn summaries_of_runs(
     args: &CompareArgs,
     [base, cand]: [&[RequestedInput<'_>]; 2],
     loading: &Loading<'_>,
     stderr: &Stderr,
-) -> Result<([Vec<Summary>; 2], Vec<String>)> {
+) -> Result<[Vec<Summary>; 2]> {
     let base_loading = loading.with_programs(&args.of_base.base_hlo);
     let of = |place: usize| {
         if place < base.len() {
@@ -82,12 +82,7 @@ fn summaries_of_runs(
     let both = [base, cand].concat();
     let mut runs = summaries::by_input(&both, of, args.steps, args.output.format, stderr)?;
     let cand = runs.split_off(base.len()).concat();
-    let mut sides = [runs.concat(), cand];
-    let repeated = sides.each_mut().map(summaries::leave_out_repeated).concat();
-    for said in &repeated {
-        stderr.warn(said);
-    }
-    Ok((sides, repeated))
+    Ok([runs.concat(), cand])
 }
 
 pub fn run(args: &CompareArgs, stderr: &Stderr) -> Result<CommandOutcome> {
@@ -133,8 +128,8 @@ pub fn run(args: &CompareArgs, stderr: &Stderr) -> Result<CommandOutcome> {
     }
     let trace = cand.first().map_or(Path::new("trace"), |wanted| wanted.0);
     let programs = programs.as_ref().filter(|_| args.steps.is_none());
-    let ([base, cand], repeated) = if let Some(programs) = programs {
-        (summaries_of(programs)?, Vec::new())
+    let [base, cand] = if let Some(programs) = programs {
+        summaries_of(programs)?
     } else {
         summaries_of_runs(args, [&base, &cand], &loading, stderr)?
     };
@@ -145,7 +140,10 @@ pub fn run(args: &CompareArgs, stderr: &Stderr) -> Result<CommandOutcome> {
     }
     let mut comparison = compare(&base, &cand, &options);
     comparison.program_diff = program_diff;
-    comparison.notes.extend(repeated);
+    let [(base, repeated), (cand, again)] = [&base, &cand].map(|side| without_repeated(side));
+    for said in repeated.iter().chain(&again) {
+        stderr.warn(said);
+    }
     let report = config
         .as_ref()
         .map(|config| gates::judge(&cand, Some((&base[..], &comparison)), config));
@@ -166,7 +164,7 @@ pub fn run(args: &CompareArgs, stderr: &Stderr) -> Result<CommandOutcome> {
     check_names(&args.only, &comparison)?;
     output::write(&compared, &args.output, &guard, stderr)?;
     gating::step_summary(|| comparison::verdict(&compared))?;
-    for run in &cand {
+    for run in &*cand {
         gating::keep_history(
             &args.judge,
             run,

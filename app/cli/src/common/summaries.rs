@@ -90,47 +90,6 @@ pub fn by_input<'l, 'e: 'l>(
     })
 }
 
-/// Leaves out runs of a side that are captures of it already, by their bytes: given twice, one shows no more than given once.
-/// What was left out, in words.
-pub fn leave_out_repeated(runs: &mut Vec<Summary>) -> Vec<String> {
-    let mut said = Vec::new();
-    let mut kept: Vec<Summary> = Vec::with_capacity(runs.len());
-    for run in runs.drain(..) {
-        let Some(first) = kept.iter().find(|first| is_same_capture(first, &run)) else {
-            kept.push(run);
-            continue;
-        };
-        let (first, again) = (first.title(), run.title());
-        let text = if first == again {
-            format!("{first} is given more than once: it counts once")
-        } else {
-            format!("{again} is the same capture as {first}: they count once")
-        };
-        if !said.contains(&text) {
-            said.push(text);
-        }
-    }
-    *runs = kept;
-    said
-}
-
-/// Whether two runs were read from the same bytes. Where that is not recorded, whether all times are the same.
-fn is_same_capture(first: &Summary, second: &Summary) -> bool {
-    let bytes = |run: &Summary| -> Option<Vec<String>> {
-        let files = run.inputs.iter();
-        let files: Option<Vec<String>> = files.map(|input| input.fingerprint.clone()).collect();
-        let mut files = files.filter(|files| !files.is_empty())?;
-        files.sort();
-        Some(files)
-    };
-    let known = (bytes(first), bytes(second));
-    if let (Some(first), Some(second)) = known {
-        return first == second;
-    }
-    let is_timed = first.series.iter().any(|series| !series.values.is_empty());
-    is_timed && first.series == second.series && first.ops == second.ops
-}
-
 fn joined(summary: ScopedJoinHandle<'_, Result<Summary>>) -> Result<Summary> {
     summary
         .join()

@@ -101,6 +101,7 @@ impl McpTool for QueryTool {
                 }
                 AnswerContent {
                     after,
+                    is_cut: answer.is_truncated,
                     ..AnswerContent::default()
                 }
                 .with(table)

@@ -95,6 +95,25 @@ pub(super) struct TraceInput {
     pub files: AssumedFiles,
 }
 
+impl TraceInput {
+    /// The path, with the run that was read of a log directory.
+    fn named(&self, session: &Session) -> String {
+        let source = session.model().sources().first();
+        let run = source.and_then(|source| source.path.as_deref()?.parent());
+        let run = run
+            .filter(|run| {
+                run.parent()
+                    .is_some_and(|all| all.ends_with("plugins/profile"))
+            })
+            .and_then(|run| run.file_name()?.to_str())
+            .filter(|run| !self.path.contains(run));
+        match run {
+            Some(run) => format!("{}, run {run}", self.path),
+            None => self.path.clone(),
+        }
+    }
+}
+
 /// How much of the answer.
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct BoundInput {
@@ -230,7 +249,7 @@ impl BoundInput {
     ) -> Result<ToolOutput> {
         let (_, most) = self.check()?;
         let content = AnswerContent {
-            trace: trace.map(|(input, _)| input.path.clone()),
+            trace: trace.map(|(input, session)| input.named(session)),
             times_from: trace.and_then(|(_, session)| session.model().badge()),
             ..content
         };

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::prelude::*;
 use analysis::Scope;
-use analysis::compare::{Summary, compare};
+use analysis::compare::{Summary, compare, without_repeated};
 use importers::{ImportOptions, Progress, holds_programs_only};
 
 use super::call::BoundInput;
@@ -90,6 +90,7 @@ impl McpTool for CompareTool {
         let (base, first) = input.side(call, &input.base, &input.of_base.base_hlo)?;
         let (cand, second) = input.side(call, &input.cand, &[])?;
         let mut found = compare(&base, &cand, &options);
+        let [(base, _), (cand, _)] = [&base, &cand].map(|side| without_repeated(side));
         if let (Some(first), Some(second)) = (first, second)
             && found.base.are_programs
             && found.cand.are_programs

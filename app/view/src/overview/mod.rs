@@ -149,6 +149,11 @@ impl Overview {
             reports.with::<Steps, _>(step),
             reports.with::<Overlap, _>(|report| exposed(report, exposed_of_step)),
         ];
+        let times = times.map(|figure| {
+            let mut figure = figure.flatten()?;
+            figure.provenance = figure.provenance.in_trace(session.model());
+            Some(figure)
+        });
         let balance = reports
             .with::<Balance, _>(|report| report.devices.clone())
             .unwrap_or_default();
@@ -160,7 +165,7 @@ impl Overview {
         Self {
             ran: WhatRan::of(reports, session),
             verdict,
-            times: times.into_iter().flatten().flatten().collect(),
+            times: times.into_iter().flatten().collect(),
             other_targets: judged
                 .iter()
                 .filter(|&target| !is_shown(target))
@@ -293,8 +298,8 @@ impl KeyFigure {
         }
     }
 
-    fn time([id, title]: [&'static str; 2], ps: f64, of: String) -> Self {
-        let (unit, provenance) = (Unit::Picoseconds, Provenance::Measured);
+    fn time([id, title]: [&'static str; 2], ps: f64, of: String, provenance: Provenance) -> Self {
+        let unit = Unit::Picoseconds;
         let (low, is_lower_bound) = (None, false);
         Self {
             id,
@@ -393,6 +398,7 @@ fn step(report: &StepsReport) -> Option<KeyFigure> {
         ["step", "Step, median"],
         time.median,
         counted(time.count, "step"),
+        report.provenance(),
     ))
 }
 
@@ -409,7 +415,8 @@ fn exposed(overlap: &OverlapReport, of_step: Option<(f64, f64)>) -> Option<KeyFi
         ("Exposed communication of a device", exposed.as_ps_f64(), of)
     };
     let id = "exposed_communication";
-    Some(KeyFigure::time([id, title], exposed_ps, of))
+    let provenance = Provenance::Measured;
+    Some(KeyFigure::time([id, title], exposed_ps, of, provenance))
 }
 
 /// What took most, where no device recorded ops.

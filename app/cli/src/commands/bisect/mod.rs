@@ -176,7 +176,7 @@ impl Bisect<'_> {
                 let why = if compared.mismatch().is_some() {
                     "the good and the bad end did not do the same work, and their steps do not tell them apart"
                 } else {
-                    "the good and the bad end do not differ by more than noise, so that there is nothing to search for"
+                    "bisect searches for what changed the median step, and those of the good and the bad end do not differ by more than noise"
                 };
                 return Ok(Err(format!("{why}: {}", compared.statement)));
             }
