@@ -135,6 +135,10 @@ fn a_run_that_cannot_be_read_does_not_stop_the_watch() {
         ]
     );
     assert!(output.status.success() && lines[0]["error"].is_string());
+    assert!(lines[0]["steps"].is_null() && lines[1]["steps"] == 12);
+    let lines = fs::read_to_string(logs.join("systole.history.jsonl")).unwrap();
+    let kept: Value = serde_json::from_str(lines.lines().next().unwrap()).unwrap();
+    assert!(kept["steps"].is_null(), "{kept}");
     let one_line = run(&["watch", logs.to_str().unwrap(), "--once", "--settle", "0"]);
     assert_eq!(text(&one_line.stdout), "", "it is told of once");
     let history = run(&[

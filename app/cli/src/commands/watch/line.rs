@@ -8,7 +8,7 @@ pub(super) struct RunLine<'a> {
     pub(super) run: &'a str,
     pub(super) status: &'static str,
     pub(super) step_ps: Option<f64>,
-    pub(super) steps: usize,
+    pub(super) steps: Option<usize>,
     pub(super) verdict: Option<String>,
     pub(super) change: Option<String>,
     /// What is missing of a damaged run.
@@ -23,7 +23,7 @@ impl<'a> RunLine<'a> {
             run,
             status: "unreadable",
             step_ps: None,
-            steps: 0,
+            steps: None,
             verdict: None,
             change: None,
             lost: None,
