@@ -134,13 +134,19 @@ fn a_run_that_cannot_be_read_does_not_stop_the_watch() {
             ("2026_01_02_10_00_00", "not judged")
         ]
     );
-    assert!(output.status.success() && lines[0]["error"].is_string());
+    assert_eq!(output.status.code(), Some(4), "a run is damaged");
+    let why = lines[0]["error"].as_str().unwrap();
+    assert!(
+        why.ends_with("plugins/profile/2026_01_01_10_00_00/host.xplane.pb"),
+        "the file is named: {why}"
+    );
     assert!(lines[0]["steps"].is_null() && lines[1]["steps"] == 12);
     let lines = fs::read_to_string(logs.join("systole.history.jsonl")).unwrap();
     let kept: Value = serde_json::from_str(lines.lines().next().unwrap()).unwrap();
     assert!(kept["steps"].is_null(), "{kept}");
     let one_line = run(&["watch", logs.to_str().unwrap(), "--once", "--settle", "0"]);
     assert_eq!(text(&one_line.stdout), "", "it is told of once");
+    assert!(one_line.status.success(), "nothing is new");
     let history = run(&[
         "history",
         logs.join("systole.history.jsonl").to_str().unwrap(),
