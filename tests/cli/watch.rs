@@ -161,6 +161,31 @@ fn a_run_that_cannot_be_read_does_not_stop_the_watch() {
     );
 }
 
+/// The first run is judged by budgets; what needs a baseline is inconclusive, and the line says so.
+#[test]
+fn the_first_run_says_which_gates_lack_a_baseline() {
+    let dir = tempfile::tempdir().unwrap();
+    let logs = dir.path();
+    add_run(logs, "2026_01_01_10_00_00", 7);
+    let budget = logs.join("systole.toml");
+    let gates = "version = 1\n[[budget]]\nmetric = \"step.time_ms\"\nmax = 50\n\
+                 [[regression]]\nmetric = \"step.time_ms\"\nmax_increase_pct = 5\n";
+    fs::write(&budget, gates).unwrap();
+    let budget = ["--budget", budget.to_str().unwrap()];
+    let (output, lines) = watch(logs, &budget);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert_eq!(of(&lines), [("2026_01_01_10_00_00", "inconclusive")]);
+    let why = lines[0]["inconclusive"][0].as_str().unwrap();
+    assert!(
+        why.starts_with("step.time_ms: there is no baseline"),
+        "{why}"
+    );
+    fs::remove_file(logs.join("systole.history.jsonl")).unwrap();
+    let again = ["watch", logs.to_str().unwrap(), "--once", "--settle", "0"];
+    let said = run(&[&again[..], &budget].concat());
+    assert!(text(&said.stdout).contains(why), "{}", text(&said.stdout));
+}
+
 #[test]
 fn what_is_no_log_directory_is_refused() {
     let dir = tempfile::tempdir().unwrap();

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use crate::commands::prelude::*;
 use analysis::compare::Summary;
-use analysis::gates::{self, GateConfig, GatesReport};
+use analysis::gates::{self, GateConfig};
 use importers::{ImportError, ImportOptions, ListedRun, is_remote};
 
 use crate::common::{JudgeArgs, gating};
@@ -243,11 +243,7 @@ impl Watch<'_> {
         };
         let summary = summary_of(&session, Scope::WholeTrace)?;
         let base = self.baseline(stderr)?;
-        let (report, comparison) = if base.is_empty() && self.args.judge.budget.is_none() {
-            (GatesReport::default(), None)
-        } else {
-            gates::against(&summary, &base, &self.config)
-        };
+        let (report, comparison) = gates::against(&summary, &base, &self.config);
         let judge = JudgeArgs {
             history: Some(self.history.clone()),
             budget: None,
@@ -266,6 +262,7 @@ impl Watch<'_> {
             change: comparison.map(|comparison| comparison.statement),
             lost: losses_in_words(session.model()),
             failed,
+            inconclusive: gating::unclear(&report),
             ..RunLine::of(name)
         };
         self.say(&line, stderr)?;
