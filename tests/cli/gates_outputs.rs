@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::gates::place_with_runs;
 use crate::json_schema;
-use crate::place::{Place, json, stderr, stdout};
+use crate::place::{Place, corpus, json, stderr, stdout};
 
 /// Every output of a failing run.
 fn failing_outputs(place: &Place) {
@@ -369,6 +369,23 @@ fn output_matches_published_schemas() {
         !wrong("{\"schema\": \"systole.summary/2\"}").is_empty(),
         "the check itself works"
     );
+}
+
+/// Numbers of simulators and of models have other provenances than those of captures.
+#[test]
+fn summaries_of_simulators_match_the_published_schemas() {
+    let Some(corpus) = corpus() else { return };
+    let place = Place::empty();
+    let run = corpus.join("simulators/scalesim/v3.0.0_decoder_is");
+    let run = run.to_str().unwrap();
+    assert_eq!(place.code(&["summarize", run, "-o", "one.json"]), 0);
+    agrees_with_schema(&place, "summary", &json(&place.read("one.json")));
+    let other = corpus.join("simulators/scalesim/v3.0.0_decoder_os");
+    let both = ["summarize", run, other.to_str().unwrap(), "-o", "both.json"];
+    assert_eq!(place.code(&both), 0);
+    agrees_with_schema(&place, "runs", &json(&place.read("both.json")));
+    assert_eq!(place.code(&["analyze", run, "--history", "h.jsonl"]), 0);
+    agrees_with_schema(&place, "history", &json(&place.read("h.jsonl")));
 }
 
 pub(super) fn agrees_with_schema(place: &Place, name: &str, value: &Value) {

@@ -318,10 +318,25 @@ fn a_list_of_which_nothing_can_be_read_fails() {
         "nothing was tried"
     );
     assert_eq!(place.code(&["runs", "logs", "--verdicts", "1"]), 4);
+    let said = stderr(&place.run(&["analyze", "logs", "--run", "b"]));
+    assert!(
+        said.trim_end()
+            .ends_with(": logs/plugins/profile/b/host.xplane.pb"),
+        "the file is named, not the log directory: {said}"
+    );
     // The folder of a run of several files is named.
     place.write("logs/plugins/profile/b/other.xplane.pb", b"no profile");
-    let said = place.run(&["runs", "logs"]);
-    let said = stderr(&said);
-    assert!(said.contains("logs/plugins/profile/b"), "{said}");
-    assert!(!said.contains("logs/b"), "{said}");
+    for args in [&["runs", "logs"][..], &["analyze", "logs", "--run", "b"]] {
+        let output = place.run(args);
+        let said = stderr(&output);
+        assert_eq!(output.status.code(), Some(4), "{said}");
+        for part in [
+            "host.xplane.pb: not a",
+            "other.xplane.pb: not a",
+            ": logs/plugins/profile/b",
+        ] {
+            assert!(said.contains(part), "{part}: {said}");
+        }
+        assert!(!said.contains("logs/b"), "{said}");
+    }
 }

@@ -134,9 +134,19 @@ fn a_run_that_cannot_be_read_does_not_stop_the_watch() {
             ("2026_01_02_10_00_00", "not judged")
         ]
     );
-    assert!(output.status.success() && lines[0]["error"].is_string());
+    assert_eq!(output.status.code(), Some(4), "a run is damaged");
+    let why = lines[0]["error"].as_str().unwrap();
+    assert!(
+        why.ends_with("plugins/profile/2026_01_01_10_00_00/host.xplane.pb"),
+        "the file is named: {why}"
+    );
+    assert!(lines[0]["steps"].is_null() && lines[1]["steps"] == 12);
+    let lines = fs::read_to_string(logs.join("systole.history.jsonl")).unwrap();
+    let kept: Value = serde_json::from_str(lines.lines().next().unwrap()).unwrap();
+    assert!(kept["steps"].is_null(), "{kept}");
     let one_line = run(&["watch", logs.to_str().unwrap(), "--once", "--settle", "0"]);
     assert_eq!(text(&one_line.stdout), "", "it is told of once");
+    assert!(one_line.status.success(), "nothing is new");
     let history = run(&[
         "history",
         logs.join("systole.history.jsonl").to_str().unwrap(),
@@ -149,6 +159,31 @@ fn a_run_that_cannot_be_read_does_not_stop_the_watch() {
         [("2026_01_01_10_00_00", "unreadable")],
         "it has changed"
     );
+}
+
+/// The first run is judged by budgets; what needs a baseline is inconclusive, and the line says so.
+#[test]
+fn the_first_run_says_which_gates_lack_a_baseline() {
+    let dir = tempfile::tempdir().unwrap();
+    let logs = dir.path();
+    add_run(logs, "2026_01_01_10_00_00", 7);
+    let budget = logs.join("systole.toml");
+    let gates = "version = 1\n[[budget]]\nmetric = \"step.time_ms\"\nmax = 50\n\
+                 [[regression]]\nmetric = \"step.time_ms\"\nmax_increase_pct = 5\n";
+    fs::write(&budget, gates).unwrap();
+    let budget = ["--budget", budget.to_str().unwrap()];
+    let (output, lines) = watch(logs, &budget);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert_eq!(of(&lines), [("2026_01_01_10_00_00", "inconclusive")]);
+    let why = lines[0]["inconclusive"][0].as_str().unwrap();
+    assert!(
+        why.starts_with("step.time_ms: there is no baseline"),
+        "{why}"
+    );
+    fs::remove_file(logs.join("systole.history.jsonl")).unwrap();
+    let again = ["watch", logs.to_str().unwrap(), "--once", "--settle", "0"];
+    let said = run(&[&again[..], &budget].concat());
+    assert!(text(&said.stdout).contains(why), "{}", text(&said.stdout));
 }
 
 #[test]

@@ -192,13 +192,17 @@ pub fn document(
 
 /// The JSON Schema of the file beside a profile, which summaries hold, too.
 pub fn environment_schema() -> Value {
-    // It becomes a part of other schemas.
-    let settings = SchemaSettings::draft2020_12().with(|all| all.inline_subschemas = true);
-    let generator = settings.for_serialize().into_generator();
-    let mut whole = generator.into_root_schema_for::<Environment>().to_value();
+    let mut whole = inline_schema::<Environment>();
     whole["$id"] = "urn:systole:run/1".into();
     whole["properties"]["schema"] = json!({ "const": RUN_SCHEMA });
     whole
+}
+
+/// The JSON Schema of a type without references, which becomes a part of other schemas.
+pub fn inline_schema<T: JsonSchema>() -> Value {
+    let settings = SchemaSettings::draft2020_12().with(|all| all.inline_subschemas = true);
+    let generator = settings.for_serialize().into_generator();
+    generator.into_root_schema_for::<T>().to_value()
 }
 
 /// The placeholder after the name of the field `truncated`, written before it is known whether lists were truncated.

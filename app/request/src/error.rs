@@ -35,7 +35,7 @@ pub enum RequestError {
     Import {
         /// The cause.
         error: ImportError,
-        /// The path as given by the user.
+        /// The path as given by the user, or the file that it led to.
         path: PathBuf,
     },
     /// What was named beside the input cannot be opened: the error names it as an option.
@@ -107,16 +107,17 @@ impl RequestError {
         }
     }
 
-    /// The input at `path` cannot be opened.
+    /// The input at `path`, or a file of the run there, cannot be opened.
     pub fn import(error: ImportError, path: &Path) -> Self {
         if matches!(error, ImportError::ProgramsMissing { .. }) {
             return Self::Beside(error);
         }
         let is_stdin = path.as_os_str() == stdin::STANDARD;
+        let (error, path) = error.with_place(path);
         let path = if is_stdin {
             PathBuf::from(stdin::NAME)
         } else {
-            importers::shown_path(path)
+            importers::shown_path(&path)
         };
         Self::Import { error, path }
     }
@@ -208,7 +209,9 @@ const INTERNAL: ErrorCodes = ErrorCodes {
 fn codes_of_import(error: &ImportError) -> ErrorCodes {
     match error {
         ImportError::Cancelled => CANCELLED,
-        ImportError::StillWritten { error, .. } => codes_of_import(error),
+        ImportError::StillWritten { error, .. } | ImportError::InRun { error, .. } => {
+            codes_of_import(error)
+        }
         // Decompressors report damage as one of these; the path itself was fine.
         ImportError::Io(error)
             if matches!(

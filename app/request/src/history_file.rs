@@ -37,7 +37,8 @@ pub struct HistoryLine {
     pub commit: Option<String>,
     #[serde(default)]
     pub inputs: Vec<SummaryInput>,
-    pub steps: usize,
+    /// `None` of a run that cannot be read.
+    pub steps: Option<usize>,
     #[serde(default)]
     pub metrics: Map<String, Value>,
     /// Those that are only lower bounds.
@@ -93,7 +94,7 @@ pub fn line(run: &Summary, report: &GatesReport) -> Result<String> {
         tool: run.tool.clone(),
         commit: std::env::var("GITHUB_SHA").ok(),
         inputs: run.inputs.clone(),
-        steps: run.steps.counted,
+        steps: Some(run.steps.counted),
         metrics,
         lower_bounds: bounds.map(|value| value.id.clone()).collect(),
         gates: gates.collect(),
@@ -122,7 +123,7 @@ pub fn line_of_unreadable(run: &ListedRun, why: &str) -> Result<String> {
         tool: analysis::compare::tool(),
         commit: std::env::var("GITHUB_SHA").ok(),
         inputs: run.files.iter().map(input).collect(),
-        steps: 0,
+        steps: None,
         metrics: Map::new(),
         lower_bounds: Vec::new(),
         gates: Vec::new(),
@@ -464,7 +465,7 @@ mod tests {
         let mut runs: Vec<usize> = read(&path, &())
             .unwrap()
             .iter()
-            .map(|line| line.steps)
+            .filter_map(|line| line.steps)
             .collect();
         runs.sort_unstable();
         assert_eq!(

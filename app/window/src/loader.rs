@@ -67,10 +67,13 @@ pub fn file_loader(import: ImportOptions, options: StartOptions) -> TraceLoader 
             // Signatures of addresses are neither shown nor remembered.
             Ok(session) => Ok(OpenTrace::new(importers::shown_path(path), session)),
             Err(ImportError::Cancelled) => Err(CANCELLED.to_owned()),
-            Err(error) => Err(format!(
-                "{error}: {}",
-                importers::shown_path(path).display()
-            )),
+            Err(error) => {
+                let (error, path) = error.with_place(path);
+                Err(format!(
+                    "{error}: {}",
+                    importers::shown_path(&path).display()
+                ))
+            }
         },
     )
 }

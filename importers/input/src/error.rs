@@ -2,6 +2,7 @@
 //! caller adds the path once.
 
 use std::io;
+use std::path::{Path, PathBuf};
 
 /// A result that is mostly that of reading a file.
 pub type Result<T, E = ImportError> = std::result::Result<T, E>;
@@ -71,10 +72,29 @@ pub enum ImportError {
         /// The file, and what says that it is being written.
         what: String,
     },
+    /// What cannot be read is a file, or a folder of several, of a run that was named by its log directory.
+    #[error("{error}")]
+    InRun {
+        /// The defect.
+        error: Box<ImportError>,
+        /// The file, or the folder.
+        path: PathBuf,
+    },
     /// The import was cancelled.
     #[error("cancelled")]
     Cancelled,
     /// An error of the operating system.
     #[error("{0}")]
     Io(#[from] io::Error),
+}
+
+impl ImportError {
+    /// The defect, and where it is: `path`, which the user named, or a file of the run that was found there.
+    #[must_use]
+    pub fn with_place(self, path: &Path) -> (Self, PathBuf) {
+        match self {
+            Self::InRun { error, path } => (*error, path),
+            error => (error, path.to_owned()),
+        }
+    }
 }

@@ -61,7 +61,8 @@ pub fn import_path(
     };
     let before = located.state();
     let model = import_located(&located, IMPORTERS, options, progress);
-    let model = model.map_err(|error| writing::explained(error, &before))?;
+    let model =
+        model.map_err(|error| in_run(writing::explained(error, &before), &located, path))?;
     if located.run.is_none() {
         sessions::refuse_far_apart(&model)?;
         sessions::refuse_other_programs(&model)?;
@@ -370,9 +371,29 @@ fn import_opened<'a>(
         }
         opened = rest;
     }
-    Err(ImportError::NothingFound {
+    Err(ImportError::Unusable {
+        format: "run",
         what: format!("no file could be read: {}", skipped.join("; ")),
     })
+}
+
+/// The error with the place of what cannot be read, if `path` only led to it.
+fn in_run(error: ImportError, located: &LocatedRun, path: &Path) -> ImportError {
+    let first = located.hosts.first().and_then(|host| host.files.first());
+    let is_single = matches!(&located.hosts[..], [host] if host.files.len() == 1);
+    let place = match first {
+        Some(file) if is_single => Some(&**file),
+        Some(file) if located.run.is_some() => file.parent(),
+        _ => None,
+    };
+    match (place.filter(|place| *place != path), error) {
+        (_, error @ (ImportError::Cancelled | ImportError::ProgramsMissing { .. })) => error,
+        (Some(place), error) => ImportError::InRun {
+            error: Box::new(error),
+            path: place.to_owned(),
+        },
+        (None, error) => error,
+    }
 }
 
 /// Opens the first of `files` that an importer recognizes. If there is none, returns the first reason; all reasons are

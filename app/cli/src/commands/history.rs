@@ -195,7 +195,7 @@ fn trend(lines: &[HistoryLine], mut before: Option<f64>) -> Table {
     .derived("commit", "Commit", Unit::None, |(line, _)| commit(line))
     .derived("run", "Run", Unit::None, |(line, _)| line.run())
     .derived("steps", "Steps", Unit::Count, |(line, _)| {
-        line.unreadable.is_none().then_some(line.steps as f64)
+        line.steps.map(|steps| steps as f64)
     })
     .derived("step_ps", "Step", Unit::Picoseconds, number(STEP))
     .derived("change_percent", "Change", Unit::Percent, |(_, change)| {

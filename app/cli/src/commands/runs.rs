@@ -58,7 +58,7 @@ pub fn run(args: &RunsArgs, stderr: &Stderr) -> Result<CommandOutcome> {
         let opened = loading.map(|loading| {
             opened(args, &run.name, loading).map_err(|error| {
                 let said = error.to_string();
-                first_error.get_or_insert_with(|| (error, place_of(&args.path, &run)));
+                first_error.get_or_insert(error);
                 said
             })
         });
@@ -77,19 +77,8 @@ pub fn run(args: &RunsArgs, stderr: &Stderr) -> Result<CommandOutcome> {
     }
     // Nothing could be read: the code is that of the first failure.
     match first_error {
-        Some((error, place)) if rows.iter().all(|row| row.opened().is_none()) => {
-            Err(RequestError::import(error, &place))
-        }
+        Some(error) if rows.iter().all(|row| row.opened().is_none()) => Err(failed(error)),
         _ => Ok(CommandOutcome::Done),
-    }
-}
-
-/// What is named where a run cannot be opened: its file, if it has but one, else their folder.
-fn place_of(path: &Path, run: &ListedRun) -> PathBuf {
-    match &run.files[..] {
-        [file] => file.path.clone(),
-        [file, ..] => file.path.parent().unwrap_or(path).to_owned(),
-        [] => path.to_owned(),
     }
 }
 

@@ -3,8 +3,11 @@
 use std::borrow::Cow;
 
 use super::prelude::*;
+use analysis::Provenance;
+use analysis::compare::Better;
 use analysis::expect::Expectation;
-use serde_json::Value;
+use analysis::reports::StepPart;
+use serde_json::{Map, Value};
 
 use render::{comparison, json};
 
@@ -62,10 +65,27 @@ fn unnamed(schema: &mut Value) {
     }
 }
 
+/// Replaces the names of types, where values of them are, by their schemas.
+fn with_types(schema: &mut Value) {
+    let named = match schema.get("$ref").and_then(Value::as_str) {
+        Some("Unit") => json::inline_schema::<Unit>(),
+        Some("Better") => json::inline_schema::<Better>(),
+        Some("Provenance") => json::inline_schema::<Provenance>(),
+        Some("StepPart") => json::inline_schema::<StepPart>(),
+        _ => {
+            let fields = schema.as_object_mut().into_iter();
+            return fields.flat_map(Map::values_mut).for_each(with_types);
+        }
+    };
+    *schema = named;
+    unnamed(schema);
+}
+
 /// The schema of a summary, which contains an environment.
 fn summary() -> serde_json::Result<Value> {
     let mut schema: Value =
         serde_json::from_str(include_str!("../../schemas/summary.schema.json"))?;
+    with_types(&mut schema);
     let mut environment = json::environment_schema();
     unnamed(&mut environment);
     environment["properties"]["schema"] = serde_json::json!({ "type": "string" });

@@ -112,10 +112,7 @@ pub fn outcome(
             code: args.exit_code_on_fail,
         });
     }
-    let is_unclear = |alike: &AlikeGates<'_>| alike.first.status == Status::Inconclusive;
-    // A reason shared by several inconclusive gates is printed once.
-    let unclear = report.alike().into_iter().filter(is_unclear);
-    let unclear: Vec<String> = unclear.map(|alike| alike.text()).collect();
+    let unclear = unclear(report);
     if !unclear.is_empty() {
         if strict && !args.exit_zero {
             return Some(CommandOutcome::Inconclusive(unclear.join("; ")));
@@ -123,6 +120,13 @@ pub fn outcome(
         stderr.warn(&format!("inconclusive: {}", unclear.join("; ")));
     }
     None
+}
+
+/// Why gates could not be judged: a reason shared by several of them once.
+pub fn unclear(report: &GatesReport) -> Vec<String> {
+    let is_unclear = |alike: &AlikeGates<'_>| alike.first.status == Status::Inconclusive;
+    let unclear = report.alike().into_iter().filter(is_unclear);
+    unclear.map(|alike| alike.text()).collect()
 }
 
 /// Prints warnings on stderr, as annotations on GitHub.

@@ -193,7 +193,7 @@ pub fn totals(
     let next_offset = page.next(rows.len(), total);
     let mut notes = vec![
         "times are by the most precise clock; total, mean and the others count nested events again, self time counts \
-         no time twice"
+         no time twice within a track"
             .to_owned(),
         "the share is of the self time of all events that match; p90 needs 10 events, p95 20, p99 100".to_owned(),
     ];

@@ -8,12 +8,14 @@ pub(super) struct RunLine<'a> {
     pub(super) run: &'a str,
     pub(super) status: &'static str,
     pub(super) step_ps: Option<f64>,
-    pub(super) steps: usize,
+    pub(super) steps: Option<usize>,
     pub(super) verdict: Option<String>,
     pub(super) change: Option<String>,
     /// What is missing of a damaged run.
     pub(super) lost: Option<String>,
     pub(super) failed: Vec<String>,
+    /// Why gates could not be judged.
+    pub(super) inconclusive: Vec<String>,
     pub(super) error: Option<String>,
 }
 
@@ -23,11 +25,12 @@ impl<'a> RunLine<'a> {
             run,
             status: "unreadable",
             step_ps: None,
-            steps: 0,
+            steps: None,
             verdict: None,
             change: None,
             lost: None,
             failed: Vec::new(),
+            inconclusive: Vec::new(),
             error: None,
         }
     }
@@ -44,16 +47,6 @@ impl<'a> RunLine<'a> {
             || "no steps".to_owned(),
             |ps| format!("step {}", Picos::from_ps(ps as i64)),
         );
-        let why = if self.failed.is_empty() {
-            self.change.iter().cloned().collect()
-        } else {
-            self.failed.join("; ")
-        };
-        let why: String = if why.is_empty() {
-            self.verdict.clone().unwrap_or_default()
-        } else {
-            why
-        };
         let lost = self
             .lost
             .as_ref()
@@ -62,8 +55,26 @@ impl<'a> RunLine<'a> {
             "{}  {}  {step}  {lost}{}\n",
             self.run,
             self.status,
-            why.replace('\n', " ")
+            self.why().replace('\n', " ")
         )
+    }
+
+    /// What failed; else what changed and could not be judged; else what limits the run.
+    fn why(&self) -> String {
+        if !self.failed.is_empty() {
+            return self.failed.join("; ");
+        }
+        let is_said = |change: &&String| self.inconclusive.iter().any(|why| why.contains(*change));
+        let change = self.change.iter().filter(|change| !is_said(change));
+        let said: Vec<&str> = change
+            .chain(&self.inconclusive)
+            .map(String::as_str)
+            .collect();
+        if said.is_empty() {
+            self.verdict.clone().unwrap_or_default()
+        } else {
+            said.join("; ")
+        }
     }
 
     /// Whether somebody should look: a gate failed, or the run cannot be read.
@@ -74,7 +85,8 @@ impl<'a> RunLine<'a> {
     pub(super) fn json(&self) -> String {
         let line = json!({
             "run": self.run, "status": self.status, "step_ps": self.step_ps, "steps": self.steps,
-            "verdict": self.verdict, "change": self.change, "lost": self.lost, "failed": self.failed, "error": self.error,
+            "verdict": self.verdict, "change": self.change, "lost": self.lost, "failed": self.failed,
+            "inconclusive": self.inconclusive, "error": self.error,
         });
         format!("{line}\n")
     }

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use crate::commands::prelude::*;
 use analysis::compare::Summary;
-use analysis::gates::{self, GateConfig, GatesReport};
+use analysis::gates::{self, GateConfig};
 use importers::{ImportError, ImportOptions, ListedRun, is_remote};
 
 use crate::common::{JudgeArgs, gating};
@@ -31,7 +31,7 @@ pub struct WatchArgs {
     /// The log directory: on this machine, or in a bucket (gs://, s3://, az://) with --history
     #[arg(value_name = "LOGDIR")]
     pub path: PathBuf,
-    /// Stop after the runs that are there
+    /// Stop after the runs that are there; the exit code is 4 if one cannot be read, and none fails a gate
     #[arg(long)]
     pub once: bool,
     /// Stop at the first run that fails a gate, with the exit code of --exit-code-on-fail
@@ -89,6 +89,7 @@ pub fn run(args: &WatchArgs, stderr: &Stderr) -> Result<CommandOutcome> {
         history,
         seen: WatchedRuns::new(args.settle),
         failed: 0,
+        unreadable: None,
         is_any_new: false,
     };
     if !is_remote(&args.path) {
@@ -113,17 +114,7 @@ pub fn run(args: &WatchArgs, stderr: &Stderr) -> Result<CommandOutcome> {
             args.interval
         });
     }
-    let why = format!("{} of the runs failed their gates", watch.failed);
-    Ok(
-        if watch.failed > 0 && !args.judge.exit_zero && (args.once || args.exit_on_regression) {
-            CommandOutcome::Failed {
-                why,
-                code: args.judge.exit_code_on_fail,
-            }
-        } else {
-            CommandOutcome::Done
-        },
-    )
+    Ok(watch.outcome())
 }
 
 struct Watch<'a> {
@@ -133,11 +124,31 @@ struct Watch<'a> {
     history: PathBuf,
     seen: WatchedRuns,
     failed: usize,
+    /// The exit code of the first run that could not be read.
+    unreadable: Option<u8>,
     /// Whether any run was there that the history does not have.
     is_any_new: bool,
 }
 
 impl Watch<'_> {
+    /// What is said at the end of all runs together.
+    fn outcome(&self) -> CommandOutcome {
+        let args = self.args;
+        if self.failed > 0 && !args.judge.exit_zero && (args.once || args.exit_on_regression) {
+            return CommandOutcome::Failed {
+                why: format!("{} of the runs failed their gates", self.failed),
+                code: args.judge.exit_code_on_fail,
+            };
+        }
+        match self.unreadable.filter(|_| args.once) {
+            Some(code) => CommandOutcome::Failed {
+                why: "a run could not be read".to_owned(),
+                code,
+            },
+            None => CommandOutcome::Done,
+        }
+    }
+
     /// Analyzes what is complete; answers how many runs are not finished yet.
     fn look(&mut self, stderr: &Stderr) -> Result<usize> {
         let known = self.known(stderr)?;
@@ -218,6 +229,7 @@ impl Watch<'_> {
             Ok(session) if look.is_half_written(session.model()) => return Ok(false),
             Ok(session) => session,
             Err(error) => {
+                self.unreadable.get_or_insert(error.codes().exit);
                 let why = error.to_string();
                 let line = history_file::line_of_unreadable(run, &why)?;
                 history_file::append(&self.history, &line, stderr)?;
@@ -231,11 +243,7 @@ impl Watch<'_> {
         };
         let summary = summary_of(&session, Scope::WholeTrace)?;
         let base = self.baseline(stderr)?;
-        let (report, comparison) = if base.is_empty() && self.args.judge.budget.is_none() {
-            (GatesReport::default(), None)
-        } else {
-            gates::against(&summary, &base, &self.config)
-        };
+        let (report, comparison) = gates::against(&summary, &base, &self.config);
         let judge = JudgeArgs {
             history: Some(self.history.clone()),
             budget: None,
@@ -254,6 +262,7 @@ impl Watch<'_> {
             change: comparison.map(|comparison| comparison.statement),
             lost: losses_in_words(session.model()),
             failed,
+            inconclusive: gating::unclear(&report),
             ..RunLine::of(name)
         };
         self.say(&line, stderr)?;
@@ -363,6 +372,7 @@ mod tests {
             history: history.clone(),
             seen: WatchedRuns::new(args.settle),
             failed: 0,
+            unreadable: None,
             is_any_new: false,
         };
         let mut look = || watch.look(&stderr).unwrap();
