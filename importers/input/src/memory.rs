@@ -16,12 +16,12 @@
 use std::fs::File;
 use std::io;
 use std::ops::Range;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Prepares the heap for an import that needs about `bytes` of memory, beside those before it, in a process that ends soon
 /// after it: freed memory stays with the process. Without glibc, it does nothing.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub fn prepare_heap(bytes: usize) {
+    use std::sync::atomic::{AtomicUsize, Ordering};
     /// Size of one allocation. It is below `KEPT`, the size from which glibc maps an allocation separately. All
     /// versions of glibc accept at most 32 MB for that size.
     const PIECE: usize = 24 << 20;

@@ -149,9 +149,13 @@ impl Overview {
             reports.with::<Steps, _>(step),
             reports.with::<Overlap, _>(|report| exposed(report, exposed_of_step)),
         ];
+        // Where steps begin may be inferred, but all times of a simulator are computed.
+        let origin = Provenance::Measured.in_trace(session.model());
         let times = times.map(|figure| {
             let mut figure = figure.flatten()?;
-            figure.provenance = figure.provenance.in_trace(session.model());
+            if origin != Provenance::Measured {
+                figure.provenance = origin;
+            }
             Some(figure)
         });
         let balance = reports
