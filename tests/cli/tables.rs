@@ -154,33 +154,6 @@ fn comparisons_with_null_match_nothing() {
 }
 
 #[test]
-fn op_slices_can_be_summed() {
-    for file in [
-        "synthetic_v5e_8chip_recompile.xplane.pb",
-        "synthetic_v6e_4chip_padded.trace.json.gz",
-    ] {
-        let path = &sample(file);
-        let all = number(
-            path,
-            "SELECT sum(self_time_ps) FROM ops WHERE category <> 'IDLE'",
-        );
-        assert_eq!(
-            number(path, "SELECT sum(self_ps) FROM op_slices"),
-            all,
-            "{file}"
-        );
-        let twice = "SELECT count(*) FROM op_slices a JOIN op_slices b ON b.parent_id = a.slice_id WHERE a.flops > 0";
-        assert_eq!(number(path, twice), 0, "{file}");
-    }
-    let path = &recompile();
-    let said = refused(&["query", path, "SELECT dur_ps FROM op_slices"]);
-    assert!(
-        said.contains("columns of op_slices: slice_id, name, category, self_ps"),
-        "{said}"
-    );
-}
-
-#[test]
 fn columns_of_one_table_are_listed() {
     let path = &recompile();
     for (table, column) in [
