@@ -122,6 +122,34 @@ fn a_limit_is_said_aloud_and_the_rest_follows() {
 }
 
 #[test]
+fn the_document_says_that_a_list_is_only_a_part() {
+    let path = &recompile();
+    let of = |args: &[&str]| -> Value {
+        let text = printed(&[&["events", path, "--format", "json"], args].concat());
+        serde_json::from_str(&text).unwrap()
+    };
+    for (args, list) in [(&[][..], "events"), (&["--group-by", "name"], "groups")] {
+        let part = of(&[args, &["--limit", "2"]].concat());
+        let place = format!("/reports/events/report/{list}/rows");
+        assert_eq!(part["truncated"], true);
+        assert_eq!(
+            part["truncated_lists"],
+            serde_json::json!([{
+                "path": place,
+                "shown": 2,
+                "total": part["reports"]["events"]["report"]["total"],
+            }])
+        );
+        assert_eq!(
+            part.pointer(&place).and_then(Value::as_array).map(Vec::len),
+            Some(2)
+        );
+        let whole = of(&[args, &["--limit", "0"]].concat());
+        assert_eq!(whole["truncated"], false);
+    }
+}
+
+#[test]
 fn a_part_beyond_the_last_row_says_how_many_there_are() {
     let path = &recompile();
     let report: Value = serde_json::from_str(&printed(&[

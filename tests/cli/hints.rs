@@ -10,6 +10,8 @@ use sample_traces::write::xspace_bytes;
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::place::corpus;
+
 fn run(args: &[&str]) -> Output {
     let output = Command::new(env!("CARGO_BIN_EXE_systole"))
         .args(args)
@@ -217,4 +219,37 @@ fn causes_of_samples_are_their_first_hints() {
         let found = hints(&format!("{samples}/{sample}"), &[]);
         assert_eq!(found[0]["id"], hint, "{sample}");
     }
+}
+
+/// Seven of eight devices wait as long for the last one, and all wait as long for input.
+#[test]
+fn of_equal_devices_the_first_by_name_is_named_or_none() {
+    let Some(corpus) = corpus() else { return };
+    let path = corpus.join("planted/mh_skew5");
+    let path = path.to_str().unwrap();
+    let found = hints(path, &[]);
+    let statement = |id: &str| {
+        let hint = found.iter().find(|hint| hint["id"] == id);
+        hint.unwrap()["statement"].as_str().unwrap().to_owned()
+    };
+    assert!(
+        statement("K06").contains("hostA TPU:0 waits longest"),
+        "{}",
+        statement("K06")
+    );
+    assert!(
+        statement("K34").starts_with("every device waits"),
+        "{}",
+        statement("K34")
+    );
+    let table = run(&[
+        "analyze", path, "--only", "balance", "--format", "csv", "--table", "balance",
+    ]);
+    let table = String::from_utf8(table.stdout).unwrap();
+    let row = |id: &str| table.lines().find(|line| line.starts_with(id)).unwrap();
+    assert!(row("Waits for others").contains("hostA TPU:0"), "{table}");
+    assert!(
+        !row("Step time").contains("host") && !row("Idle").contains("host"),
+        "{table}"
+    );
 }

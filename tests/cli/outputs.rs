@@ -326,6 +326,29 @@ fn top_limits_json_and_reports_omissions() {
 }
 
 #[test]
+fn markdown_has_all_rows_of_hints_on_request() {
+    let path = recompile();
+    let all = printed(&["analyze", &path, "--format", "md", "--top", "0"]);
+    assert!(!all.contains("more row"), "{all}");
+    let some = printed(&["analyze", &path, "--format", "md"]);
+    assert!(some.contains("more row"), "{some}");
+}
+
+#[test]
+fn pictures_of_several_hosts_name_them() {
+    let path = sample("synthetic_two_hosts");
+    let place = TempDir::new().unwrap();
+    let page = place.path().join("page.html");
+    printed(&["analyze", &path, "-o", &format!("html={}", page.display())]);
+    let page = fs::read_to_string(page).unwrap();
+    assert!(
+        page.contains("host_a TPU:0</p>"),
+        "the caption lacks the host"
+    );
+    assert!(!page.contains(">/device:TPU:0</p>"));
+}
+
+#[test]
 fn range_needs_units_and_captured_data() {
     let path = recompile();
     for range in ["1..2", "0..5", "5..", "100s..200s", "200s.."] {

@@ -1,7 +1,8 @@
 //! `systole query PATH "pivot A, B"`.
 
-use crate::outputs::{recompile, refused};
-use crate::tables::rows;
+use crate::outputs::{recompile, refused, sample};
+use crate::place::corpus;
+use crate::tables::{number, rows};
 
 #[test]
 fn pivot_tables_add_up_to_all_ops() {
@@ -38,4 +39,44 @@ fn pivot_tables_add_up_to_all_ops() {
         message.contains("no pivot table is by nothing"),
         "{message}"
     );
+}
+
+#[test]
+fn op_slices_can_be_summed() {
+    for file in [
+        "synthetic_v5e_8chip_recompile.xplane.pb",
+        "synthetic_v6e_4chip_padded.trace.json.gz",
+    ] {
+        let path = &sample(file);
+        let all = number(
+            path,
+            "SELECT sum(self_time_ps) FROM ops WHERE category <> 'IDLE'",
+        );
+        assert_eq!(
+            number(path, "SELECT sum(self_ps) FROM op_slices"),
+            all,
+            "{file}"
+        );
+        let twice = "SELECT count(*) FROM op_slices a JOIN op_slices b ON b.parent_id = a.slice_id WHERE a.flops > 0";
+        assert_eq!(number(path, twice), 0, "{file}");
+    }
+    let path = &recompile();
+    let said = refused(&["query", path, "SELECT dur_ps FROM op_slices"]);
+    assert!(
+        said.contains("columns of op_slices: slice_id, name, category, self_ps"),
+        "{said}"
+    );
+}
+
+/// Both halves of a copy record its bytes.
+#[test]
+fn bytes_of_copies_count_once() {
+    let Some(corpus) = corpus() else { return };
+    let path = corpus.join("tpu/v6e_x4_host_offload_steps_added.xplane.pb");
+    let sum = |of: &str| {
+        let sql = format!("SELECT sum(bytes_accessed) FROM {of} AND name LIKE 'copy-%'");
+        number(path.to_str().unwrap(), &sql)
+    };
+    let both = sum("slices WHERE track_kind = 'ops'");
+    assert_eq!(2 * sum("op_slices WHERE true"), both);
 }

@@ -7,6 +7,7 @@ use std::fs;
 use serde_json::Value;
 
 use crate::outputs::{printed, recompile, refused, run, sample, text};
+use crate::place::Place;
 
 /// The rows of a result.
 pub(crate) fn rows(path: &str, sql: &str) -> Vec<Vec<Value>> {
@@ -151,33 +152,6 @@ fn comparisons_with_null_match_nothing() {
         let sql = format!("SELECT count(*) FROM slices WHERE {condition}");
         assert_eq!(number(path, &sql), 0, "{condition}");
     }
-}
-
-#[test]
-fn op_slices_can_be_summed() {
-    for file in [
-        "synthetic_v5e_8chip_recompile.xplane.pb",
-        "synthetic_v6e_4chip_padded.trace.json.gz",
-    ] {
-        let path = &sample(file);
-        let all = number(
-            path,
-            "SELECT sum(self_time_ps) FROM ops WHERE category <> 'IDLE'",
-        );
-        assert_eq!(
-            number(path, "SELECT sum(self_ps) FROM op_slices"),
-            all,
-            "{file}"
-        );
-        let twice = "SELECT count(*) FROM op_slices a JOIN op_slices b ON b.parent_id = a.slice_id WHERE a.flops > 0";
-        assert_eq!(number(path, twice), 0, "{file}");
-    }
-    let path = &recompile();
-    let said = refused(&["query", path, "SELECT dur_ps FROM op_slices"]);
-    assert!(
-        said.contains("columns of op_slices: slice_id, name, category, self_ps"),
-        "{said}"
-    );
 }
 
 #[test]
@@ -440,6 +414,34 @@ fn the_run_is_one_row_of_key_figures() {
     assert_eq!(verdict[0][1..], [Value::from(8), Value::from(4)]);
     let idle = "SELECT idle_ps - (SELECT self_time_ps FROM ops WHERE category = 'IDLE') FROM runs";
     assert_eq!(number(path, idle), 0);
+}
+
+#[test]
+fn lost_bytes_are_those_of_damaged_parts() {
+    let mut bytes = fs::read(recompile()).unwrap();
+    let middle = bytes.len() * 62 / 100;
+    bytes[middle..middle + 20].fill(0xff);
+    let place = Place::empty();
+    place.write("damaged.xplane.pb", &bytes);
+    let path = place.path("damaged.xplane.pb");
+    let lost = rows(
+        path.to_str().unwrap(),
+        "SELECT lost_events, lost_bytes > 1000 FROM runs",
+    );
+    assert_eq!(lost, [[Value::from(1), Value::from(1)]]);
+    let whole = rows(&recompile(), "SELECT lost_events, lost_bytes FROM runs");
+    assert_eq!(whole, [[Value::from(0), Value::Null]]);
+}
+
+#[test]
+fn a_remark_of_nothing_is_missing() {
+    let path = &recompile();
+    let missing = number(path, "SELECT count(*) FROM steps WHERE remark IS NULL");
+    assert!(missing > 0);
+    assert_eq!(
+        number(path, "SELECT count(*) FROM steps WHERE remark = ''"),
+        0
+    );
 }
 
 #[test]

@@ -6,7 +6,7 @@ use math::unit::Unit;
 use serde::Serialize;
 
 use super::provenance::Provenance;
-use crate::json_text::JsonText;
+use crate::json_text::{JsonText, TruncatedList};
 use crate::table::Table;
 
 /// A number with its unit, reference and provenance.
@@ -35,6 +35,10 @@ pub struct Metric {
 pub trait Tabular {
     /// The tables, most important first.
     fn tables(&self) -> Vec<Table>;
+    /// The list of which only a part was asked for, if rows are missing after it.
+    fn cut(&self) -> Option<TruncatedList> {
+        None
+    }
 }
 
 /// Any report, for generic code.
@@ -61,7 +65,9 @@ impl<T: Tabular + Serialize + Send + Sync + 'static> Report for T {
         serde_json::to_value(self).unwrap_or(serde_json::Value::Null)
     }
     fn write_json(&self, out: &mut JsonText, path: &[&str]) -> serde_json::Result<()> {
-        out.value(self, path)
+        out.value(self, path)?;
+        out.cut(path, self.cut());
+        Ok(())
     }
     fn as_any(&self) -> &dyn Any {
         self

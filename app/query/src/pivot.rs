@@ -74,8 +74,8 @@ pub fn pivot(keys: &[PivotKey]) -> String {
          GROUP BY {numbers} ORDER BY sum(s.self_ps) DESC",
         rows = rows.join(", "),
         numbers = numbers.join(", "),
-        // Transfers go on after their start, and their bytes are not moved in its time.
-        synchronous = "name NOT LIKE '%-start%' AND name NOT LIKE '%-done%'",
+        // Transfers go on before their done half, and their bytes are not moved in its time.
+        synchronous = "name NOT LIKE '%-done%'",
     )
 }
 

@@ -16,7 +16,8 @@ pub struct QueryView {
 pub const VIEWS: [QueryView; 1] = [QueryView {
     name: "op_slices",
     about: "One row per execution of an op on a core. Sums count nothing twice: no steps, programs and host events; \
-            self_ps is without the ops inside, and costs are missing where they include those of ops inside.",
+            self_ps is without the ops inside, and costs are missing where they include those of ops inside; the bytes \
+            of an asynchronous op are those of its done half.",
     selected: &[
         ("slice_id", "slice_id", "its number in slices"),
         ("name", "name", "display name"),
@@ -45,9 +46,9 @@ pub const VIEWS: [QueryView; 1] = [QueryView {
             "operations; missing for ops with others inside",
         ),
         (
-            "CASE WHEN is_leaf THEN bytes_accessed END",
+            "CASE WHEN is_leaf AND name NOT LIKE '%-start%' THEN bytes_accessed END",
             "bytes_accessed",
-            "bytes to and from all memories; missing for ops with others inside",
+            "bytes to and from all memories; missing for ops with others inside and for those that start asynchronous ones",
         ),
     ],
     of: "slices WHERE track_kind = 'ops'",

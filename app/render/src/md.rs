@@ -52,7 +52,8 @@ pub fn document(document: &Document, layout: &TextLayout) -> String {
 
 /// What a step summary of CI shows: what comes first, and what it is judged by.
 pub fn step_summary(document: &Document) -> String {
-    run(document, false, 0)
+    const TOP: usize = 10;
+    run(document, false, TOP)
 }
 
 /// The files, the part that is shown, and whether anything was measured.
@@ -83,12 +84,12 @@ fn heading(document: &Document) -> String {
     text
 }
 
-/// What comes first, and the folds below it; `is_whole`: with every report, of each table the first `top` rows.
+/// What comes first, and the folds below it, of each table the first `top` rows; `is_whole`: with every report.
 fn run(document: &Document, is_whole: bool, top: usize) -> String {
     let overview = summary::overview(document);
     let first = first_screen(document, &overview);
     let mut folds = first.folds(MOST_BYTES / 2);
-    folds.extend(hints(document));
+    folds.extend(hints(document, top));
     if is_whole {
         let used: usize = folds.iter().map(String::len).sum();
         let room = MOST_BYTES.saturating_sub(used + MOST_SHOWN);
@@ -125,11 +126,11 @@ fn first_screen<'a>(document: &'a Document, overview: &'a Overview) -> FirstScre
 }
 
 /// The hints in full.
-fn hints(document: &Document) -> Option<String> {
+fn hints(document: &Document, top: usize) -> Option<String> {
     let report = document.session.report::<Hints>(document.scope).ok()?;
     let mut tables = analysis::Tabular::tables(&*report);
     tables.iter_mut().for_each(remove_code);
-    let parts = folded_tables(&tables, 10);
+    let parts = folded_tables(&tables, top);
     let parts = hint_code(document).into_iter().chain(parts);
     Some(group(
         "All hints, with code and evidence",

@@ -155,11 +155,12 @@ pub struct PartRequest {
     #[serde(default, deserialize_with = "unless_empty")]
     #[schemars(description = "Only these steps, both included: 3..7.")]
     pub steps: Option<Text<StepsArg>>,
-    /// Only this part of the timeline; slices are cut at its ends, in times as on its ruler: 1.5ms..2ms, -2.7s..0
+    /// Only this part of the timeline, in times as on its ruler: 1.5ms..2ms, -2.7s..0; reports cut slices at its ends, lists of
+    /// events, SQL and exports have them whole
     #[arg(long, value_name = "FROM..TO", allow_hyphen_values = true)]
     #[serde(default, deserialize_with = "unless_empty")]
     #[schemars(
-        description = "Only this part of the timeline; slices are cut at its ends: 1.5ms..2ms."
+        description = "Only this part of the timeline, 1.5ms..2ms; reports cut slices at its ends."
     )]
     pub range: Option<Text<RangeArg>>,
 }

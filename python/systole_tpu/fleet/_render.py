@@ -160,7 +160,7 @@ def summary(report: FleetReport) -> str:
         if all[key]:
             parts.append(f"{all[key]} {what}")
     if all["lost_events"]:
-        parts.append(f"{counted(all['lost_events'], 'event')} lost when files were read")
+        parts.append(f"{all['lost_events']:,} events, files or damaged parts lost when files were read")
     return "; ".join(parts) + "."
 
 

@@ -23,6 +23,22 @@ pub struct Attribution {
     pub uses: Vec<UseChange>,
 }
 
+/// A change as a share of the step of the base.
+#[derive(Clone, Copy, Debug, Default, PartialEq, engine::Columns)]
+#[columns(derived)]
+pub struct ShareOfBaseStep {
+    #[column("Of base step")]
+    pub change_of_step_percent: Option<Percent>,
+}
+
+impl Attribution {
+    pub(super) fn share_of_step(&self, change_ps: f64) -> ShareOfBaseStep {
+        ShareOfBaseStep {
+            change_of_step_percent: Percent::ratio(change_ps, self.base_ps),
+        }
+    }
+}
+
 /// An op on two sides.
 #[engine::row(derived)]
 pub struct OpChange {

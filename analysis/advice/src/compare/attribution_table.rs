@@ -3,7 +3,7 @@
 use facts::prelude::*;
 
 use super::GroupChange;
-use super::attribution::Attribution;
+use super::attribution::{Attribution, ShareOfBaseStep};
 use super::change::ChangeVerdict;
 
 /// The mean step, or the share of ops that do the same in its change.
@@ -25,8 +25,8 @@ struct ShareRow {
     cand_ps: Option<f64>,
     #[column]
     change_ps: f64,
-    #[column("Of base step")]
-    change_of_step_percent: Option<Percent>,
+    #[column(nested)]
+    share: ShareOfBaseStep,
     #[column]
     verdict: &'static str,
     #[column("p")]
@@ -36,13 +36,12 @@ struct ShareRow {
 }
 
 pub(super) fn attribution_table(attribution: &Attribution) -> Table {
-    let of_step = |change: f64| Percent::ratio(change, attribution.base_ps);
     let whole = ShareRow {
         name: "interquartile mean step".to_owned(),
         base_ps: Some(attribution.base_ps),
         cand_ps: Some(attribution.cand_ps),
         change_ps: attribution.change_ps,
-        change_of_step_percent: of_step(attribution.change_ps),
+        share: attribution.share_of_step(attribution.change_ps),
         ..ShareRow::default()
     };
     let row = |(time_use, group): (&'static str, &GroupChange)| ShareRow {
@@ -53,7 +52,7 @@ pub(super) fn attribution_table(attribution: &Attribution) -> Table {
         base_ps: group.sides()[0],
         cand_ps: group.sides()[1],
         change_ps: group.times.change_ps,
-        change_of_step_percent: of_step(group.times.change_ps),
+        share: attribution.share_of_step(group.times.change_ps),
         verdict: group.verdict(),
         p: group
             .p

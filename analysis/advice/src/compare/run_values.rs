@@ -191,7 +191,7 @@ fn ops(cx: &Context<'_>) -> Vec<RunValue> {
     };
     vec![
         share("host_offload_wait_percent", Provenance::Measured, |row| {
-            row.waits_for_host
+            row.waits_for_host == Some(true)
         }),
         share("recompute_percent", Provenance::Inferred, |row| {
             row.is_remat && row.is_leaf

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use facts::prelude::*;
 use hlo::element_bits;
 
-use super::attribution::{Attribution, OpChange};
+use super::attribution::{Attribution, OpChange, ShareOfBaseStep};
 use super::change::ChangeVerdict;
 use super::headline::ps;
 use super::run_loop::signed;
@@ -54,8 +54,8 @@ pub struct WhyRow {
     #[column]
     pub change_ps: f64,
     /// The change as a share of the step of the base.
-    #[column("Of base")]
-    pub change_of_step_percent: Option<Percent>,
+    #[column(nested)]
+    pub share: ShareOfBaseStep,
     /// `slower`, `~` …; empty where it was not tested.
     #[column(non_empty)]
     pub verdict: &'static str,
@@ -130,13 +130,12 @@ impl Attribution {
     }
 
     fn row(&self, name: String, times: TimesOfSides, verdict: &'static str) -> WhyRow {
-        let of_step = 100.0 * times.change_ps / self.base_ps;
         WhyRow {
             name,
             base_ps: Some(times.base_ps),
             cand_ps: Some(times.cand_ps),
             change_ps: times.change_ps,
-            change_of_step_percent: (self.base_ps > 0.0).then_some(Percent(of_step)),
+            share: self.share_of_step(times.change_ps),
             verdict,
             ..WhyRow::default()
         }

@@ -76,6 +76,16 @@ impl JsonText {
         Ok(())
     }
 
+    /// Counts a list below `path` of which the value holds only a part.
+    pub fn cut(&mut self, path: &[&str], list: Option<TruncatedList>) {
+        let segment = |key: &str| PathSegment::Key(Cow::Owned(key.to_owned()));
+        let path = path.iter().copied();
+        self.cuts.extend(list.map(|list| {
+            let path = path.chain(list.path.split('/').skip(1));
+            (path.map(segment).collect(), list.shown, list.total)
+        }));
+    }
+
     /// The text and the truncated lists, in document order.
     pub fn finish(self) -> (String, Vec<TruncatedList>) {
         let text = String::from_utf8(self.text).unwrap_or_else(|error| error.to_string());

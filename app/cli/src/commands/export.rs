@@ -33,7 +33,7 @@ pub struct ExportArgs {
     /// A table is divided by those of the columns that it has
     #[arg(long, value_enum, value_name = "COLUMN,…", value_delimiter = ',')]
     pub partition: Vec<PartitionColumn>,
-    /// With the arguments of slices, as JSON: exact, large, and slow to read
+    /// With the arguments of slices, as JSON: large, slow to read, and exact but for binary ones, of which only the length is written
     #[arg(long)]
     pub args: bool,
     /// Name of the run in the first column of every table; otherwise that of its directory or file

@@ -199,7 +199,7 @@ pub fn timeline(document: &Document) -> Markup {
     let pictures = tracks.map(|(core, track)| (core, lanes(document, track, range)));
     html! {
         @for (core, ops) in pictures.filter(|(_, ops)| !ops.shapes.is_empty()) {
-            p.cap { (model.str(model.group(core).name)) }
+            p.cap { (model.device_name(core)) }
             (painted("Ops over time", &ops))
         }
         p.dim {

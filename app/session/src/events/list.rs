@@ -3,6 +3,7 @@
 use std::str::FromStr;
 use std::sync::Arc;
 
+use analysis::engine::json_text::TruncatedList;
 use analysis::{Cell, CellKind, Column, Provenance, Table, Tabular};
 use serde::Serialize;
 
@@ -92,6 +93,23 @@ impl Tabular for EventList {
     fn tables(&self) -> Vec<Table> {
         vec![self.events.clone()]
     }
+    fn cut(&self) -> Option<TruncatedList> {
+        cut_rows(self.truncated, "/events/rows", &self.events, self.total)
+    }
+}
+
+/// The rows of a table at this place of an answer, if some of all are missing after them.
+pub(super) fn cut_rows(
+    is_cut: bool,
+    place: &str,
+    table: &Table,
+    total: usize,
+) -> Option<TruncatedList> {
+    is_cut.then(|| TruncatedList {
+        path: place.to_owned(),
+        shown: table.rows.len(),
+        total,
+    })
 }
 
 /// Events that were found, of which the rows are not made yet.

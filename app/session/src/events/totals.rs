@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::str::FromStr;
 
+use analysis::engine::json_text::TruncatedList;
 use analysis::math::quantile::of_sorted;
 use analysis::math::stats::Stats;
 use analysis::{Cell, CellKind, CellType as _, Column, Provenance, Table, Tabular, Unit};
@@ -11,7 +12,7 @@ use serde::Serialize;
 
 use super::EventPage;
 use super::filter::{EventFilter, EventTables};
-use super::list::{heading, matching, that_fit};
+use super::list::{cut_rows, heading, matching, that_fit};
 use crate::tables::{DataColumn, Value, cut};
 
 /// By what events are grouped: a column of the table of slices.
@@ -87,6 +88,9 @@ pub struct EventTotals {
 impl Tabular for EventTotals {
     fn tables(&self) -> Vec<Table> {
         vec![self.groups.clone()]
+    }
+    fn cut(&self) -> Option<TruncatedList> {
+        cut_rows(self.truncated, "/groups/rows", &self.groups, self.total)
     }
 }
 

@@ -60,7 +60,8 @@ fn field(head: &Column) -> Field<ReportColumn> {
         }),
         CellKind::Text | CellKind::Mark | CellKind::Mixed => {
             Field::Text(|all, row| match all.cell(row)? {
-                Cell::Text(text) => Some(Cow::Borrowed(text)),
+                // Nothing to say of a row is a missing value.
+                Cell::Text(text) => Some(Cow::Borrowed(&**text)).filter(|text| !text.is_empty()),
                 Cell::Int(number) => Some(Cow::Owned(number.to_string())),
                 Cell::Float(number) => Some(Cow::Owned(number.to_string())),
                 Cell::Missing => None,
@@ -95,11 +96,9 @@ mod tests {
                             );
                             let is_finite =
                                 !matches!(cell, Cell::Float(number) if !number.is_finite());
-                            assert_eq!(
-                                *cell == Cell::Missing,
-                                value == Value::Missing && is_finite,
-                                "{place}"
-                            );
+                            let is_missing =
+                                matches!(cell, Cell::Missing) || *cell == Cell::text("");
+                            assert_eq!(is_missing, value == Value::Missing && is_finite, "{place}");
                             let whole = column.kind() == ColumnKind::Int;
                             assert!(!(whole && matches!(cell, Cell::Float(_))), "{place}");
                             seen += 1;

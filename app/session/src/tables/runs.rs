@@ -113,9 +113,18 @@ impl RunRow<'_> {
             })
             .measured(
                 "lost_events",
-                "Events that could not be read",
+                "Events, files and damaged parts of files that were lost: of a part all its events count as one",
                 Unit::Count,
                 |_| doctor.as_ref().map(|doctor| doctor.lost_events),
+            )
+            .measured(
+                "lost_bytes",
+                "Bytes of the damaged parts that were lost, as far as known",
+                Unit::Bytes,
+                |_| {
+                    let issues = model.import_log().counts().iter();
+                    issues.filter_map(|issue| issue.skipped_bytes).reduce(u64::saturating_add)
+                },
             )
             .inferred(
                 "steps",

@@ -54,6 +54,14 @@ fn changed(bytes: &[u8], at: usize, new: &[u8]) -> Vec<u8> {
 }
 
 #[test]
+fn files_have_a_date_that_every_program_can_read() {
+    let bytes = archive(&[("a", b"content")]);
+    let at = entry(&bytes);
+    // Time and date of MS-DOS: midnight, the first day of the first month of 1980.
+    assert_eq!(bytes[at + 12..at + 16], [0, 0, 0b0010_0001, 0]);
+}
+
+#[test]
 fn files_are_unpacked_as_they_were_packed() {
     let long = b"profile ".repeat(100_000);
     let bytes = archive(&[

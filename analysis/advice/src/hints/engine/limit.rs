@@ -318,7 +318,7 @@ impl<'a> Loop<'a> {
             rows.filter(|row| row.group == OpGroup::AsyncWait)
         };
         let all: Picos = waits().map(|row| row.self_time_ps).sum();
-        let host = waits().filter(|row| row.waits_for_host);
+        let host = waits().filter(|row| row.waits_for_host == Some(true));
         let host: Picos = host.map(|row| row.self_time_ps).sum();
         host.as_ps_f64() > MOST * all.as_ps_f64()
     }

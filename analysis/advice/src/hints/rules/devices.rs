@@ -46,23 +46,29 @@ static BARRIER: Threshold = Threshold::percent(
     "the limit of XProf's rule about barriers",
 );
 
-/// The device with most of something, and that as percent of its window.
+/// The device with most of something, that as percent of its window, and who has as much.
 fn worst(
     devices: &[DeviceLoad],
     of: impl Fn(&DeviceLoad) -> Option<f64>,
-) -> Option<(&DeviceLoad, f64)> {
+) -> Option<(&DeviceLoad, f64, &str)> {
     let known = devices.iter().filter_map(|device| {
         Some((
             device,
             100.0 * of(device)? / device.window_ps.filter(|&window| window > 0.0)?,
         ))
     });
-    known.max_by(|a, b| a.1.total_cmp(&b.1))
+    let ((device, percent), are_equal) = math::most(known, |one| one.1, |one| &one.0.core)?;
+    Some((device, percent, who(&device.core, are_equal)))
+}
+
+/// The device, or all of them where they are equal.
+pub(super) fn who(device: &str, are_equal: bool) -> &str {
+    if are_equal { "every device" } else { device }
 }
 
 fn skew(facts: &HintFacts<'_>) -> RuleResult {
     let balance = facts.report::<Balance>()?;
-    let Some((device, percent)) = worst(&balance.devices, |device| device.skew_wait_ps) else {
+    let Some((device, percent, who)) = worst(&balance.devices, |device| device.skew_wait_ps) else {
         let why = "executions of collectives could not be matched over devices, not even within a host, or none was \
                    synchronous";
         return Err(why.into());
@@ -84,8 +90,7 @@ fn skew(facts: &HintFacts<'_>) -> RuleResult {
         .by(Provenance::Derived),
     ];
     let longest = format!(
-        "{} waits longest, {percent:.1} of its window",
-        device.core,
+        "{who} waits longest, {percent:.1} of its window",
         percent = Percent(percent)
     );
     let mut waiting_for = |who: &str, part: Percent| {
@@ -247,7 +252,7 @@ fn straggler(facts: &HintFacts<'_>) -> RuleResult {
 
 fn barrier(facts: &HintFacts<'_>) -> RuleResult {
     let balance = facts.report::<Balance>()?;
-    let Some((device, percent)) = worst(&balance.devices, |device| device.barrier_ps) else {
+    let Some((device, percent, who)) = worst(&balance.devices, |device| device.barrier_ps) else {
         let why = "no barrier was recorded (barrier-cores on the line XLA TraceMe)";
         return Err(why.into());
     };
@@ -263,14 +268,13 @@ fn barrier(facts: &HintFacts<'_>) -> RuleResult {
         .filter_map(|device| Some((device, device.barrier_ps?)));
     let last = last
         .min_by(|a, b| a.1.total_cmp(&b.1))
-        .filter(|(last, _)| last.core != device.core);
+        .filter(|(last, _)| who == device.core && last.core != device.core);
     let last = last.map_or_else(String::new, |(last, _)| {
         format!("; {} waits least: it comes last", last.core)
     });
     Ok(Finding {
         statement: format!(
-            "{} waits for {percent:.1} of its window at barriers before programs begin{last}",
-            device.core,
+            "{who} waits for {percent:.1} of its window at barriers before programs begin{last}",
             percent = Percent(percent)
         ),
         evidence: vec![HintEvidence::percent(

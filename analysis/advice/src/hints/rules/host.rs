@@ -1,5 +1,6 @@
 //! Rules about devices that wait for their host.
 
+use super::devices::who;
 use super::prelude::*;
 use device_reports::Dcn;
 use run_reports::host::gaps::{Gap, GapPlace};
@@ -241,6 +242,8 @@ fn longest_gaps(report: &GapsReport) -> Vec<FindingPlace> {
 struct MostIdleDevice<'r> {
     device: &'r DeviceGaps,
     time: Picos,
+    /// Whether several have as much, and none has less.
+    are_equal: bool,
 }
 
 impl<'r> MostIdleDevice<'r> {
@@ -253,13 +256,13 @@ impl<'r> MostIdleDevice<'r> {
             Self {
                 device,
                 time: parts.map(|part| part.time_ps).sum(),
+                are_equal: false,
             }
         };
-        report
-            .devices
-            .iter()
-            .map(of)
-            .max_by_key(|waiting| waiting.time)
+        let all = report.devices.iter().map(of);
+        let (most, are_equal) =
+            math::most(all, |one| one.time.as_ps_f64(), |one| &one.device.core)?;
+        Some(Self { are_equal, ..most })
     }
 
     fn share_of(&self, whole: Picos) -> Percent {
@@ -305,7 +308,7 @@ impl<'r> MostIdleDevice<'r> {
         Ok(Finding {
             statement: format!(
                 "{} {what} for {share:.1} of its {whole}{}",
-                self.device.core,
+                who(&self.device.core, self.are_equal),
                 self.events(causes)
             ),
             evidence: vec![
@@ -363,13 +366,13 @@ fn input_bound(facts: &HintFacts<'_>) -> RuleResult {
         .devices
         .iter()
         .filter_map(|device| Some((device, device.percent?, device.total_ps()?)));
-    let worst = known.max_by(|(_, a, _), (_, b, _)| a.0.total_cmp(&b.0));
-    let (device, share, time) = worst
-        .filter(|(_, share, _)| share.0 >= limit)
+    let worst = math::most(known, |one| one.1.0, |one| &one.0.name);
+    let ((device, share, time), are_equal) = worst
+        .filter(|((_, share, _), _)| share.0 >= limit)
         .ok_or(Nothing)?;
     let saving = PossibleSaving::PerStep(facts.step()?.each(time));
     if facts.cx.tensor_cores().is_empty() {
-        return Ok(host_input_bound(device, share, limit, saving));
+        return Ok(host_input_bound(device, are_equal, share, limit, saving));
     }
     let gaps = facts.in_steps::<Gaps>()?;
     let waiting = MostIdleDevice::most(&gaps, &[IdleCause::Input]);
@@ -383,7 +386,7 @@ fn input_bound(facts: &HintFacts<'_>) -> RuleResult {
     Ok(Finding {
         statement: format!(
             "{} waits for input for {share:.1} of its {whole}{}",
-            device.name,
+            who(&device.name, are_equal),
             events.unwrap_or_default()
         ),
         evidence: vec![
@@ -403,6 +406,7 @@ fn input_bound(facts: &HintFacts<'_>) -> RuleResult {
 /// The finding about a host whose devices were not recorded, or are no TPUs.
 fn host_input_bound(
     host: &InputWait,
+    are_equal: bool,
     share: Percent,
     limit: f64,
     saving: PossibleSaving,
@@ -412,11 +416,13 @@ fn host_input_bound(
         .as_ref()
         .map_or_else(String::new, |event| format!(" ({event})"));
     let of = format!("steps on host {}", host.name);
+    let who = if are_equal {
+        "every host".to_owned()
+    } else {
+        format!("the host {}", host.name)
+    };
     Finding {
-        statement: format!(
-            "the host {} waits for input for {share:.1} of its steps{event}",
-            host.name
-        ),
+        statement: format!("{who} waits for input for {share:.1} of its steps{event}"),
         evidence: vec![
             HintEvidence::percent("waits for input", share.0, of, Some(limit))
                 .by(Provenance::Inferred),

@@ -251,16 +251,31 @@ fn remat(facts: &HintFacts<'_>) -> RuleResult {
     Ok(finding)
 }
 
-/// Those of the host have another fix and another limit (K26).
+/// Those of the host have another fix and another limit (K26). Where the memories of a copy are not recorded, it may be
+/// one of these.
 fn copy_wait(facts: &HintFacts<'_>) -> RuleResult {
-    let wanted = |row: &OpRow| row.group == OpGroup::AsyncWait && !row.waits_for_host;
+    let wanted = |row: &OpRow| row.group == OpGroup::AsyncWait && row.waits_for_host != Some(true);
     let found = facts.heavy(&COPY_WAIT, wanted)?;
     let saving = PossibleSaving::ops("copies", found.vanish());
-    Ok(found.finding("waits for copies within the device", saving))
+    if found.rows.iter().all(|row| row.waits_for_host.is_some()) {
+        return Ok(found.finding("waits for copies within the device", saving));
+    }
+    let finding = found.finding("waits for copies", saving);
+    let advice = "Issue them earlier or copy less; where they load from the host or store to it, which is not \
+                  recorded, K26 says how.";
+    Ok(Finding {
+        statement: format!(
+            "{}, between which memories is not recorded",
+            finding.statement
+        ),
+        advice: advice.to_owned(),
+        leaves_out: vec!["The compiler issues these copies"],
+        ..finding
+    })
 }
 
 fn host_offload(facts: &HintFacts<'_>) -> RuleResult {
-    let wanted = |row: &OpRow| row.waits_for_host;
+    let wanted = |row: &OpRow| row.waits_for_host == Some(true);
     let found = facts.heavy(&OFFLOAD, wanted)?;
     let what = "waits for copies to and from the host";
     let mut finding = found.finding(what, PossibleSaving::Unknown);

@@ -71,9 +71,10 @@ pub struct OpRow {
     pub is_custom_call: bool,
     /// Whether it is recomputed to save memory.
     pub is_remat: bool,
-    /// Whether it waits for a copy from or to host memory, which shapes mark as memory space 5.
+    /// Whether a wait is for a copy from or to host memory, which shapes mark as memory space 5; `None` if it is no wait
+    /// for a copy, or if its shapes are not recorded.
     #[serde(skip)]
-    pub waits_for_host: bool,
+    pub waits_for_host: Option<bool>,
     /// Executions that start in the scope.
     #[column("Runs")]
     pub occurrences: u64,
@@ -191,11 +192,7 @@ impl OpRow {
         let text_of = |text| Arc::from(model.str(text));
         let stats = &sums.stats;
         let total_time_ps = sums.total;
-        let is_host_copy = |facts: &Op| {
-            facts
-                .hlo_text
-                .is_some_and(|text| model.str(text).contains("S(5)"))
-        };
+        let is_host_copy = |facts: &Op| Some(model.str(facts.hlo_text?).contains("S(5)"));
         let mut row = Self {
             op,
             program: basis.program_title(op),
@@ -207,7 +204,9 @@ impl OpRow {
             is_leaf: is_leaf(class, sums),
             is_custom_call: class.is_custom_call(),
             is_remat: class.is_remat(),
-            waits_for_host: class.group == OpGroup::AsyncWait && facts.is_some_and(is_host_copy),
+            waits_for_host: facts
+                .filter(|_| class.group == OpGroup::AsyncWait)
+                .and_then(is_host_copy),
             occurrences: sums.occurrences,
             executions: sums.executions,
             total_time_ps,

@@ -30,8 +30,8 @@ pub struct BalancedQuantity {
     /// `(max − median) ÷ median`.
     #[column("Over median", derived)]
     pub imbalance_percent: Option<Percent>,
-    /// Who has most.
-    #[column("Who")]
+    /// Who has most; empty where all have as much.
+    #[column("Who", non_empty)]
     pub most: String,
     /// Modified z-score of the maximum; `None` with fewer than three values.
     #[column("Modified z", derived)]
@@ -197,11 +197,9 @@ fn compare<T>(
             .collect();
         let values: Vec<f64> = known.iter().map(|(_, value)| *value).collect();
         let (median_ps, min_ps) = (median(&values)?, values.iter().copied().reduce(f64::min)?);
-        let (at, max_ps) = values
-            .iter()
-            .copied()
-            .enumerate()
-            .reduce(|a, b| if b.1 > a.1 { b } else { a })?;
+        let places = known.iter().enumerate();
+        let ((at, &(most, max_ps)), are_equal) =
+            math::most(places, |(_, known)| known.1, |(_, known)| name(known.0))?;
         let whole = if of == "step" { step } else { window };
         (max_ps > 0.0 && values.len() > 1).then(|| BalancedQuantity {
             id,
@@ -210,10 +208,11 @@ fn compare<T>(
             min_ps,
             median_ps,
             max_ps,
-            most: known
-                .get(at)
-                .map(|(load, _)| name(load).clone())
-                .unwrap_or_default(),
+            most: if are_equal {
+                String::new()
+            } else {
+                name(most).clone()
+            },
             imbalance_percent: Percent::ratio(max_ps - median_ps, median_ps),
             z: scores(&values, whole).get(at).copied(),
             of,

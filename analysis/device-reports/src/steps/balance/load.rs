@@ -116,8 +116,8 @@ pub struct StepBalance {
     /// Its time on the device that took longest.
     #[column]
     pub time_ps: Picos,
-    /// The device with the most work.
-    #[column("Works most")]
+    /// The device with the most work; empty where all work as long.
+    #[column("Works most", non_empty)]
     pub most: Arc<str>,
     /// Its work.
     #[column("Its work")]
@@ -154,16 +154,18 @@ impl StepBalance {
             .map(|core| core.parts.work().as_ps_f64())
             .collect();
         let median_ps = math::stats::median(&work).filter(|_| work.len() > 1)?;
-        let most = step
-            .cores
-            .iter()
-            .max_by_key(|core| (core.parts.work(), Reverse(&core.core)))?;
+        let work_of = |core: &&CoreParts| core.parts.work().as_ps_f64();
+        let (most, are_equal) = math::most(&step.cores, work_of, |core| &core.core)?;
         let max_ps = most.parts.work();
         let cost_ps = max_ps.as_ps_f64() - median_ps;
         Some(Self {
             step: step.step,
             time_ps: step.cores.iter().map(|core| core.time_ps).max()?,
-            most: most.core.clone(),
+            most: if are_equal {
+                Arc::default()
+            } else {
+                most.core.clone()
+            },
             max_ps,
             median_ps,
             mean_ps: math::stats::mean(&work)?,

@@ -106,7 +106,7 @@ impl BalanceReport {
     }
 
     /// The device that the others wait for longest in collectives, and its share of all such waiting; `None` if
-    /// nobody waits, or it is not known.
+    /// nobody waits, all are awaited as long, or it is not known.
     pub fn awaited(&self) -> Option<(&DeviceLoad, Percent)> {
         let known = || {
             self.devices
@@ -114,9 +114,9 @@ impl BalanceReport {
                 .filter_map(|device| Some((device, device.awaited_ps?)))
         };
         let all: f64 = known().map(|(_, time)| time).sum();
-        let (device, time) =
-            known().reduce(|most, next| if next.1 > most.1 { next } else { most })?;
-        (time > 0.0).then(|| (device, Percent(100.0 * time / all)))
+        let ((device, time), are_equal) =
+            math::most(known(), |known| known.1, |known| &known.0.core)?;
+        (time > 0.0 && !are_equal).then(|| (device, Percent(100.0 * time / all)))
     }
 
     /// Devices that run nothing, next to nothing, or only a part of the run, as a clause: `1 of 4 devices runs nothing`.

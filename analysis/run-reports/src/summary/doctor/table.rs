@@ -46,7 +46,7 @@ impl DoctorReport {
                 issue.examples.first()
             })
             .note(format!(
-                "{} events of the file are missing.",
+                "{} events, files and damaged parts of files are missing.",
                 self.lost_events
             ))
             .build()

@@ -261,6 +261,26 @@ fn host_offload_copies_are_recognized_by_memory_space() {
 }
 
 #[test]
+fn copies_between_unknown_memories_are_not_said_to_stay_within_the_device() {
+    let of = |name: &str| {
+        let found = report(&mixed(10, name, "copy-done"));
+        let hint = found
+            .hints
+            .into_iter()
+            .find(|hint| hint.id == "K25")
+            .unwrap();
+        (hint.statement, hint.action)
+    };
+    let (statement, action) = of("copy-done.1");
+    assert!(!statement.contains("within the device"), "{statement}");
+    assert!(statement.contains("not recorded"), "{statement}");
+    assert!(
+        action.contains("K26") && !action.contains("The compiler issues"),
+        "{action}"
+    );
+}
+
+#[test]
 fn user_thresholds_and_suppressions_apply() {
     let picture = mixed(10, "copy.1", "copy");
     let mut options = HintOptions::default();
