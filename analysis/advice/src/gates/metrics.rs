@@ -239,7 +239,7 @@ mod tests {
         assert_eq!(beside(14.329_3, 14.329), "14.3293 %");
         assert_eq!(beside(0.025_178, 0.0251), "0.0252 %");
         assert_eq!(beside(0.025_178, 0.025_18), "0.025 %");
-        assert_eq!(beside(0.025_178, 0.025_177), "0.025178 %");
+        assert_eq!(beside(0.025_212, 0.025_21), "0.025212 %");
         assert_eq!(beside(0.000_56, 0.000_1), "0.0006 %");
         assert_eq!(beside(0.000_56, 5.0), "nearly 0 %");
         assert_eq!(
