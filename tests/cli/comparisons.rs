@@ -62,6 +62,26 @@ fn the_same_capture_given_twice_counts_once() {
     assert!(output.stderr.is_empty());
 }
 
+/// To analyze a run again tells nothing about how much runs differ.
+#[test]
+fn a_capture_that_a_history_has_thrice_is_one_run_of_the_baseline() {
+    let (place, base, cand) = (Place::empty(), sample("serial"), sample("overlap"));
+    let keep = || place.run(&["analyze", &base, "--history", "runs.jsonl"]);
+    let against = || {
+        let args = ["analyze", &cand, "--baseline", "runs.jsonl"];
+        let args = [&args[..], &["--format", "json"]].concat();
+        let output = place.run(&args);
+        let found: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let comparison = &found["comparison"];
+        let runs = comparison["base"]["runs"].as_array().unwrap().len();
+        (runs, comparison["statement"].clone())
+    };
+    keep();
+    let once = against();
+    [keep(), keep()].map(|output| assert!(output.status.success()));
+    assert_eq!((once.0, &once), (1, &against()));
+}
+
 #[test]
 fn loop_that_the_median_step_hides_is_named_with_its_cause() {
     let (code, said) = compared(&[&sample("serial"), &sample("recompile")]);

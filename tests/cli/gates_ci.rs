@@ -313,32 +313,6 @@ fn several_runs_make_a_baseline() {
     assert_eq!(compared["base"]["runs"][1], "b.pb (saved in base.json)");
 }
 
-/// To analyze a run again tells nothing about how much runs differ.
-#[test]
-fn a_capture_that_a_history_has_thrice_is_one_run_of_the_baseline() {
-    let place = Place::empty().with("base.pb", 7.0).with("cand.pb", 7.3);
-    for _ in 0..3 {
-        place.run(&["analyze", "base.pb", "--history", "runs.jsonl"]);
-    }
-    let runs = |baseline: &str| {
-        let args = [
-            "analyze",
-            "cand.pb",
-            "--baseline",
-            baseline,
-            "--format",
-            "json",
-        ];
-        let found = json(stdout(&place.run(&args)));
-        let base = &found["comparison"]["base"];
-        (
-            base["runs"].as_array().unwrap().len(),
-            found["comparison"]["statement"].clone(),
-        )
-    };
-    assert_eq!(runs("runs.jsonl"), runs("base.pb"));
-}
-
 #[test]
 fn history_gives_baseline_and_trend() {
     let place = Place::empty()

@@ -121,25 +121,19 @@ impl AnswerContent {
     /// The part after the first `from` lines and rows that has at most `most` bytes as JSON. If one row alone has
     /// more, its texts are shortened.
     pub fn part(self, from: usize, most: usize) -> Result<ToolAnswer> {
-        let here = self.lines.len()
-            + self
-                .tables
-                .iter()
-                .map(|table| table.rows.len())
-                .sum::<usize>();
+        let rows = self.tables.iter().map(|table| table.rows.len());
+        let here = self.lines.len() + rows.sum::<usize>();
         let total = self.before + here + self.after;
         if from > total {
-            return Err(RequestError::Usage(format!(
-                "cursor {from}: the answer has only {total} rows"
-            )));
+            let why = format!("cursor {from}: the answer has only {total} rows");
+            return Err(RequestError::Usage(why));
         }
         let skipped = from - self.before.min(from);
+        let shortened = |text: String| analysis::shortened(&text, CELL);
         let mut answer = ToolAnswer {
-            trace: self.trace.map(|trace| analysis::shortened(&trace, CELL)),
+            trace: self.trace.map(shortened),
             times_from: self.times_from,
-            statement: self
-                .statement
-                .map(|statement| analysis::shortened(&statement, CELL)),
+            statement: self.statement.map(shortened),
             text: None,
             tables: Vec::new(),
             total,
