@@ -164,7 +164,7 @@ pub struct SpansByTime<'a> {
     until: Option<(TimeOrder, usize)>,
 }
 
-impl<'a> SpansByTime<'a> {
+impl SpansByTime<'_> {
     /// Chooses the lane whose slice comes first; `None` at the end of all.
     #[cold]
     fn choose(&mut self) -> Option<()> {
