@@ -102,7 +102,9 @@ pub fn self_time_segments(mut spans: Vec<SelfTimeSegment>) -> Vec<SelfTimeSegmen
         spans.sort_by_key(in_order);
     }
     let mut cutter = SegmentCutter::with_capacity(spans.len());
-    spans.into_iter().for_each(|span| cutter.add(span));
+    for span in spans {
+        cutter.add(span);
+    }
     cutter.finish()
 }
 

@@ -423,7 +423,9 @@ mod tests {
             }
             let range = |(start, len): (i64, i64)| TimeRange::at(Timestamp::from_ps(start), Picos::from_ps(len));
             let mut length = UnionLength::default();
-            ranges.iter().for_each(|&one| length.add(range(one)));
+            for &one in &ranges {
+                length.add(range(one));
+            }
             let expected = ranges.iter().copied().map(range).collect::<IntervalSet>().measure();
             let found = length.finish();
             prop_assert!(found.is_none_or(|found| found == expected));

@@ -387,12 +387,12 @@ fn in_run(error: ImportError, located: &LocatedRun, path: &Path) -> ImportError 
         _ => None,
     };
     match (place.filter(|place| *place != path), error) {
-        (_, error @ (ImportError::Cancelled | ImportError::ProgramsMissing { .. })) => error,
+        (_, error @ (ImportError::Cancelled | ImportError::ProgramsMissing { .. }))
+        | (None, error) => error,
         (Some(place), error) => ImportError::InRun {
             error: Box::new(error),
             path: place.to_owned(),
         },
-        (None, error) => error,
     }
 }
 
