@@ -259,16 +259,11 @@ impl MetricRuns {
 
     /// A number of these runs as a gate says it: `at least 9.000 %`.
     pub(super) fn said(&self, value: f64, metric: &str) -> String {
-        self.said_beside([], value, metric)
+        self.said_beside([None; 2], value, metric)
     }
 
     /// The same with as many digits as tell it from these limits.
-    pub(super) fn said_beside(
-        &self,
-        limits: impl IntoIterator<Item = f64> + Clone,
-        value: f64,
-        metric: &str,
-    ) -> String {
+    pub(super) fn said_beside(&self, limits: [Option<f64>; 2], value: f64, metric: &str) -> String {
         let usual = metrics::written(value, metric);
         let text = metrics::told_apart(value, limits, usual, &metrics::written_unit(metric));
         LowerBound(self.is_lower_bound()).of(text)

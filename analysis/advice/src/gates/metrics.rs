@@ -63,7 +63,7 @@ pub(super) fn written(value: f64, name: &str) -> String {
 /// by: what fails must not look as if it passed.
 pub(super) fn told_apart(
     value: f64,
-    limits: impl IntoIterator<Item = f64> + Clone,
+    limits: [Option<f64>; 2],
     usual: String,
     unit: &str,
 ) -> String {
@@ -73,7 +73,7 @@ pub(super) fn told_apart(
             .next()
             .and_then(|number| number.parse().ok());
         let shown: f64 = number.unwrap_or_default();
-        let mut limits = limits.clone().into_iter();
+        let mut limits = limits.into_iter().flatten();
         limits.all(|limit| shown.partial_cmp(&limit) == value.partial_cmp(&limit))
     };
     if value.fract() == 0.0 || is_told(&usual) {
@@ -233,7 +233,12 @@ mod tests {
     #[test]
     fn a_value_beside_its_limit_is_told_from_it() {
         let beside = |value: f64, limit: f64| {
-            told_apart(value, [limit], written(value, "hbm_util_pct"), " %")
+            told_apart(
+                value,
+                [Some(limit), None],
+                written(value, "hbm_util_pct"),
+                " %",
+            )
         };
         assert_eq!(beside(14.3, 50.0), "14.300 %");
         assert_eq!(beside(14.329_3, 14.329), "14.3293 %");
@@ -243,7 +248,7 @@ mod tests {
         assert_eq!(beside(0.000_56, 0.000_1), "0.0006 %");
         assert_eq!(beside(0.000_56, 5.0), "nearly 0 %");
         assert_eq!(
-            told_apart(5.000_1, [5.0], "+5.00 %".to_owned(), " %"),
+            told_apart(5.000_1, [Some(5.0), None], "+5.00 %".to_owned(), " %"),
             "+5.0001 %"
         );
     }
