@@ -159,8 +159,8 @@ impl Regression {
             )
         });
         let percent = percent.filter(|_| by_percent).map(|percent| {
-            let limits = self.max_increase_pct.into_iter();
-            let limits = limits.chain(self.max_decrease_pct.map(|limit| -limit));
+            let least = self.max_decrease_pct.map(|limit| -limit);
+            let limits = [self.max_increase_pct, least];
             let usual = format!("{:+.2}", Percent(percent));
             told_apart(percent, limits, usual, " %")
         });

@@ -161,11 +161,7 @@ fn judge_budget(
     gate.message = format!(
         "{} is {}, allowed {}",
         gate.subject(),
-        measured.said_beside(
-            budget.max.into_iter().chain(budget.min),
-            actual,
-            &budget.metric
-        ),
+        measured.said_beside([budget.max, budget.min], actual, &budget.metric),
         gate.limit
     );
     // The number may be higher: what is above a maximum already is above it in any case, and so is what reaches a minimum.
