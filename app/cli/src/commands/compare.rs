@@ -1,5 +1,7 @@
 //! `systole compare`: compares two runs.
 
+use std::borrow::Cow;
+
 use super::prelude::*;
 use analysis::Tabular as _;
 use analysis::compare::{CompareOptions, Comparison, Summary, compare, without_repeated};
@@ -85,6 +87,15 @@ fn summaries_of_runs(
     Ok([runs.concat(), cand])
 }
 
+/// The runs of a side as they are compared; what is left out is said.
+fn each_once<'a>(side: &'a [Summary], stderr: &Stderr) -> Cow<'a, [Summary]> {
+    let (runs, repeated) = without_repeated(side);
+    for said in &repeated {
+        stderr.warn(said);
+    }
+    runs
+}
+
 pub fn run(args: &CompareArgs, stderr: &Stderr) -> Result<CommandOutcome> {
     let mut options = args.test.options()?;
     let (base, cand) = sides(args)?;
@@ -140,10 +151,7 @@ pub fn run(args: &CompareArgs, stderr: &Stderr) -> Result<CommandOutcome> {
     }
     let mut comparison = compare(&base, &cand, &options);
     comparison.program_diff = program_diff;
-    let [(base, repeated), (cand, again)] = [&base, &cand].map(|side| without_repeated(side));
-    for said in repeated.iter().chain(&again) {
-        stderr.warn(said);
-    }
+    let [base, cand] = [&base, &cand].map(|side| each_once(side, stderr));
     let report = config
         .as_ref()
         .map(|config| gates::judge(&cand, Some((&base[..], &comparison)), config));
