@@ -40,7 +40,7 @@ async fn written(
         let session = session.clone().with_sha256(params.digest.digest);
         let document = answers::document(&session, scope, &ids)?;
         let json = render::json::document(&document, params.top as usize);
-        let json = json.and_then(|pieces| pieces.collect());
+        let json = json.and_then(Iterator::collect);
         Ok(json.map_err(RequestError::from)?)
     });
     Ok(json(text.await?))
