@@ -197,3 +197,42 @@ fn hull(a: Option<TimeRange>, b: Option<TimeRange>) -> Option<TimeRange> {
         (a, b) => a.or(b),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use engine::{Options, ReportCache};
+
+    use super::*;
+
+    /// More lanes than are read side by side: the ops come out of order, and their list is sorted.
+    #[test]
+    fn ops_of_many_lanes_are_cut_as_those_of_few() {
+        for lanes in [3_u8, 20] {
+            let names = || (b'a'..b'a' + lanes).map(char::from);
+            let rows = names().enumerate().map(|(at, name)| {
+                let (before, op) = (".".repeat(at), name.to_string().repeat(25));
+                let label = if at == 0 { "ops" } else { "" };
+                format!("{label}: {before}{op}\n")
+            });
+            let legend = names().map(|name| format!("{name} = fusion.{name} [loop fusion]\n"));
+            let model = sample_traces::text_trace(&rows.chain(legend).collect::<String>());
+            let (options, reports) = (Options::default(), ReportCache::default());
+            let cx = Context {
+                model: &model,
+                scope: Scope::WholeTrace,
+                options: &options,
+                reports: &reports,
+            };
+            let core = model.tensor_cores()[0];
+            assert_eq!(model.all_lanes().len(), usize::from(lanes));
+            // Each op is the innermost one until the next begins.
+            let segments = op_scan(&cx, core).segments.clone();
+            let found = segments
+                .iter()
+                .map(|segment| segment.range.dur().ps() / 1_000);
+            let mut expected = vec![1; usize::from(lanes)];
+            expected[usize::from(lanes) - 1] = 25;
+            assert_eq!(found.collect::<Vec<_>>(), expected);
+        }
+    }
+}
