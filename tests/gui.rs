@@ -55,6 +55,17 @@ const PICTURE: &str = "
     s = all-gather-start.1 done=all-gather-done.1
 ";
 
+/// The window without animations, because tests check the destination of jumps, and without hinting of letters, which
+/// takes long where code is not optimised.
+fn app(ctx: &egui::Context, settings: Settings, loader: TraceLoader) -> App {
+    let app = App::new(ctx, settings, loader);
+    ctx.all_styles_mut(|style| {
+        style.animation_time = 0.0;
+        style.visuals.text_options.font_hinting = false;
+    });
+    app
+}
+
 /// Opens the text trace above for the path `trace`, and fails for all other paths.
 fn loader() -> TraceLoader {
     Arc::new(|path, _progress| {
@@ -116,13 +127,7 @@ fn empty_window() -> Harness<'static, App> {
 fn window_of(height: f32) -> Harness<'static, App> {
     Harness::builder()
         .with_size(vec2(1400.0, height))
-        .build_eframe(|cc| {
-            let app = App::new(&cc.egui_ctx, Settings::default(), loader());
-            // Without animation: tests check the destination of jumps.
-            cc.egui_ctx
-                .all_styles_mut(|style| style.animation_time = 0.0);
-            app
-        })
+        .build_eframe(|cc| app(&cc.egui_ctx, Settings::default(), loader()))
 }
 
 fn open(window: &mut Harness<'static, App>, path: &str) {
@@ -237,11 +242,7 @@ fn on_canvas(window: &Harness<'_, App>, x: f32, y: f32) -> Pos2 {
 fn long_tree_branch_shows_how_many_are_hidden() {
     let mut window = Harness::builder()
         .with_size(vec2(1400.0, 12_000.0))
-        .build_eframe(|cc| {
-            cc.egui_ctx
-                .all_styles_mut(|style| style.animation_time = 0.0);
-            App::new(&cc.egui_ctx, Settings::default(), many_ops())
-        });
+        .build_eframe(|cc| app(&cc.egui_ctx, Settings::default(), many_ops()));
     open(&mut window, "many");
     want(&mut window, ViewCommand::ShowTab("ops".to_owned()));
     window.get_by_label("by category").click();

@@ -14,13 +14,11 @@ fn window() -> Harness<'static, App> {
     Harness::builder()
         .with_size(vec2(1400.0, 800.0))
         .build_eframe(|cc| {
-            cc.egui_ctx
-                .all_styles_mut(|style| style.animation_time = 0.0);
             let loader = file_loader(
                 ImportOptions::default(),
                 Arc::new(|| Ok(Options::default())),
             );
-            App::new(&cc.egui_ctx, Settings::default(), loader)
+            crate::app(&cc.egui_ctx, Settings::default(), loader)
         })
 }
 

@@ -31,8 +31,6 @@ fn window() -> (Harness<'static, App>, Arc<AtomicBool>) {
     let window = Harness::builder()
         .with_size(vec2(1400.0, 800.0))
         .build_eframe(move |cc| {
-            cc.egui_ctx
-                .all_styles_mut(|style| style.animation_time = 0.0);
             let whole: TraceLoader = Arc::new(move |path, progress| {
                 while !waiting.load(Ordering::Relaxed) {
                     progress.check().map_err(|_cancelled| "cancelled")?;
@@ -43,7 +41,7 @@ fn window() -> (Harness<'static, App>, Arc<AtomicBool>) {
                 }
                 Ok(OpenTrace::new(path.to_owned(), session(None)))
             });
-            App::new(&cc.egui_ctx, Settings::default(), whole).with_first_look(Arc::new(
+            crate::app(&cc.egui_ctx, Settings::default(), whole).with_first_look(Arc::new(
                 |path, _progress| Some(OpenTrace::new(path.to_owned(), session(Some(1)))),
             ))
         });

@@ -25,13 +25,11 @@ fn shown([width, height]: [f32; 2], path: &Path) -> Harness<'static, App> {
     let mut window = Harness::builder()
         .with_size(vec2(width, height))
         .build_eframe(|cc| {
-            cc.egui_ctx
-                .all_styles_mut(|style| style.animation_time = 0.0);
             let loader = file_loader(
                 importers::ImportOptions::default(),
                 Arc::new(|| Ok(Options::default())),
             );
-            App::new(&cc.egui_ctx, Settings::default(), loader)
+            crate::app(&cc.egui_ctx, Settings::default(), loader)
         });
     window.state_mut().push(AppCommand::Open(path.to_owned()));
     window.step();

@@ -31,11 +31,9 @@ fn following(folder: &Path) -> Harness<'static, App> {
     Harness::builder()
         .with_size(vec2(1400.0, 800.0))
         .build_eframe(move |cc| {
-            cc.egui_ctx
-                .all_styles_mut(|style| style.animation_time = 0.0);
             let options = Arc::new(|| Ok(Options::default()));
             let loader = file_loader(ImportOptions::default(), options);
-            App::new(&cc.egui_ctx, Settings::default(), loader)
+            crate::app(&cc.egui_ctx, Settings::default(), loader)
                 .with_followed(folder, Duration::from_millis(20))
         })
 }

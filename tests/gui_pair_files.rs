@@ -51,9 +51,7 @@ fn session_keeps_both_runs_and_their_lock() {
         Harness::builder()
             .with_size(vec2(1500.0, 1000.0))
             .build_eframe(move |cc| {
-                cc.egui_ctx
-                    .all_styles_mut(|style| style.animation_time = 0.0);
-                App::new(&cc.egui_ctx, Settings::default(), loader()).with_sessions(sessions)
+                crate::app(&cc.egui_ctx, Settings::default(), loader()).with_sessions(sessions)
             })
     };
     let mut window = empty(folder.path());
@@ -114,9 +112,7 @@ fn session_keeps_the_position_of_a_shorter_run() {
             Harness::builder()
                 .with_size(vec2(1500.0, 1000.0))
                 .build_eframe(move |cc| {
-                    cc.egui_ctx
-                        .all_styles_mut(|style| style.animation_time = 0.0);
-                    App::new(&cc.egui_ctx, Settings::default(), loader()).with_sessions(sessions)
+                    crate::app(&cc.egui_ctx, Settings::default(), loader()).with_sessions(sessions)
                 })
         };
         let mut window = empty();

@@ -24,11 +24,9 @@ fn window_with(
             Session::from_model(text_trace(picture), Options::default()),
         ))
     });
-    let mut window = Harness::builder().with_size(size).build_eframe(|cc| {
-        cc.egui_ctx
-            .all_styles_mut(|style| style.animation_time = 0.0);
-        App::new(&cc.egui_ctx, settings, loader)
-    });
+    let mut window = Harness::builder()
+        .with_size(size)
+        .build_eframe(|cc| crate::app(&cc.egui_ctx, settings, loader));
     open(&mut window, "trace");
     window
 }

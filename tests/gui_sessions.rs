@@ -22,9 +22,7 @@ fn window_in(folder: &std::path::Path, is_changed: bool) -> Harness<'static, App
     Harness::builder()
         .with_size(vec2(1400.0, 800.0))
         .build_eframe(move |cc| {
-            cc.egui_ctx
-                .all_styles_mut(|style| style.animation_time = 0.0);
-            App::new(&cc.egui_ctx, Settings::default(), runs(is_changed)).with_sessions(sessions)
+            crate::app(&cc.egui_ctx, Settings::default(), runs(is_changed)).with_sessions(sessions)
         })
 }
 
@@ -221,7 +219,7 @@ fn a_copied_view_opens_elsewhere() {
     let mut other = Harness::builder()
         .with_size(vec2(1400.0, 800.0))
         .build_eframe(|cc| {
-            let app = App::new(&cc.egui_ctx, Settings::default(), loader());
+            let app = crate::app(&cc.egui_ctx, Settings::default(), loader());
             app.with_view(&view).expect(&view)
         });
     open(&mut other, "trace");

@@ -12,13 +12,11 @@ fn window_of_samples(width: f32) -> Harness<'static, App> {
     Harness::builder()
         .with_size(vec2(width, 700.0))
         .build_eframe(|cc| {
-            cc.egui_ctx
-                .all_styles_mut(|style| style.animation_time = 0.0);
             let loader = file_loader(
                 importers::ImportOptions::default(),
                 Arc::new(|| Ok(Options::default())),
             );
-            App::new(&cc.egui_ctx, Settings::default(), loader)
+            crate::app(&cc.egui_ctx, Settings::default(), loader)
         })
 }
 

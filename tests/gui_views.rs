@@ -12,13 +12,11 @@ fn sample(name: &str, height: f32) -> Harness<'static, App> {
     let mut window = Harness::builder()
         .with_size(vec2(1400.0, height))
         .build_eframe(|cc| {
-            cc.egui_ctx
-                .all_styles_mut(|style| style.animation_time = 0.0);
             let loader = file_loader(
                 importers::ImportOptions::default(),
                 Arc::new(|| Ok(Options::default())),
             );
-            App::new(&cc.egui_ctx, Settings::default(), loader)
+            crate::app(&cc.egui_ctx, Settings::default(), loader)
         });
     open(
         &mut window,
@@ -34,8 +32,6 @@ fn generated(
 ) -> Harness<'static, App> {
     let bytes = sample_traces::write::xspace_bytes(session);
     let mut window = Harness::builder().with_size(size).build_eframe(|cc| {
-        cc.egui_ctx
-            .all_styles_mut(|style| style.animation_time = 0.0);
         let loader: TraceLoader = Arc::new(move |path, _progress| {
             let source =
                 importers::InputSource::from_bytes("capture.xplane.pb".to_owned(), bytes.clone());
@@ -47,7 +43,7 @@ fn generated(
                 Session::from_model(model, Options::default()),
             ))
         });
-        App::new(&cc.egui_ctx, Settings::default(), loader)
+        crate::app(&cc.egui_ctx, Settings::default(), loader)
     });
     open(&mut window, "generated");
     window
