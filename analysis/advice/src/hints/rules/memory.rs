@@ -257,17 +257,21 @@ fn copy_wait(facts: &HintFacts<'_>) -> RuleResult {
     let wanted = |row: &OpRow| row.group == OpGroup::AsyncWait && row.waits_for_host != Some(true);
     let found = facts.heavy(&COPY_WAIT, wanted)?;
     let saving = PossibleSaving::ops("copies", found.vanish());
-    if found.rows.iter().all(|row| row.waits_for_host.is_some()) {
+    let unknown = found.part(|row| row.waits_for_host.is_none());
+    if unknown.rows.is_empty() {
         return Ok(found.finding("waits for copies within the device", saving));
     }
+    let (some, all) = (unknown.rows.len(), found.rows.len());
+    let which = if some == all {
+        ", between which memories is not recorded".to_owned()
+    } else {
+        format!("; for {some} of these {all} copies it is not recorded between which memories")
+    };
     let finding = found.finding("waits for copies", saving);
     let advice = "Issue them earlier or copy less; where they load from the host or store to it, which is not \
                   recorded, K26 says how.";
     Ok(Finding {
-        statement: format!(
-            "{}, between which memories is not recorded",
-            finding.statement
-        ),
+        statement: finding.statement + &which,
         advice: advice.to_owned(),
         leaves_out: vec!["The compiler issues these copies"],
         ..finding
