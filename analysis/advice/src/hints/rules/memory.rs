@@ -283,7 +283,7 @@ fn host_offload(facts: &HintFacts<'_>) -> RuleResult {
     let found = facts.heavy(&OFFLOAD, wanted)?;
     let what = "waits for copies to and from the host";
     let mut finding = found.finding(what, PossibleSaving::Unknown);
-    let step = facts.step()?;
+    let (step, devices) = (facts.step()?, facts.devices()?);
     let fitting = super::offload::what_fits(facts, &found.rows);
     let kept = fitting.as_ref().map_or(0.0, |fitting| fitting.of_loads);
     if let Some(fitting) = fitting {
@@ -322,8 +322,8 @@ fn host_offload(facts: &HintFacts<'_>) -> RuleResult {
                 length(now)
             );
             let mut least = |what: &str, time| {
-                let least =
-                    HintEvidence::time(what, time, format!("{}, mean of devices", step.noun()));
+                let of = format!("{}, mean of {}", step.noun(), devices.noun());
+                let least = HintEvidence::time(what, time, of);
                 finding.evidence.push(least.by(Provenance::AssumedPeak));
             };
             least("all copies in the busier direction at full speed", now);
@@ -345,7 +345,7 @@ fn host_offload(facts: &HintFacts<'_>) -> RuleResult {
     Ok(finding)
 }
 
-/// Time that the link to the host needs in each step, mean of devices.
+/// Time that the link to the host needs in each step, mean of the devices that shares are of.
 struct HostLinkTime {
     read_ps: f64,
     write_ps: f64,
@@ -372,7 +372,7 @@ fn host_link(facts: &HintFacts<'_>, steps: usize) -> Result<Option<HostLinkTime>
     let Ok(expected) = facts.in_steps::<Expected>() else {
         return Ok(None);
     };
-    let executions = (steps.max(1) * facts.ops()?.cores.len().max(1)) as f64;
+    let executions = (steps.max(1) * facts.devices()?.count().max(1)) as f64;
     let least = |limit: TimeLimit| {
         let mut rows = expected.limits.iter();
         let row = rows.find(|row| row.limit == limit)?;
