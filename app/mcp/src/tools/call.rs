@@ -248,6 +248,10 @@ impl BoundInput {
         content: AnswerContent,
     ) -> Result<ToolOutput> {
         let (_, most) = self.check()?;
+        let content = match trace {
+            Some((_, session)) => content.in_trace(session.model()),
+            None => content,
+        };
         let content = AnswerContent {
             trace: trace.map(|(input, session)| input.named(session)),
             times_from: trace.and_then(|(_, session)| session.model().badge()),
