@@ -113,7 +113,7 @@ fn places(model: &TraceModel, list: &[&Compilation]) -> String {
 /// The number that the host gives to the step in which it compiles.
 fn number_on_host(model: &TraceModel, own: &Compilation) -> Option<u32> {
     let track = model.slice(own.slice?).track_ref();
-    annotated_number(model, model.group(track.group).source, own.start_ps)
+    annotated_number(model, model.host_of(track.group), own.start_ps)
 }
 
 /// How much longer than a usual step those of these compilations are, where each lies in one: calls that compile do more
