@@ -158,11 +158,7 @@ fn exported_chrome_events_keep_their_hosts() {
                 .map(str::to_owned)
         };
         assert_eq!(clocks(again), clocks(path), "{path}");
-        assert_eq!(
-            clocks(again).is_some(),
-            path.ends_with("mh_skew5"),
-            "{path}"
-        );
+        assert!(clocks(again).is_some(), "{path}");
     }
 }
 
