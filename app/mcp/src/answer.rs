@@ -1,10 +1,9 @@
 //! Answers of tools: tables and text, of which a bounded part is sent.
 
-use analysis::{Cell, CellType as _, LowerBound, Metric, Provenance, Table};
+use analysis::{Cell, CellType as _, LowerBound, Metric, Table};
 use request::{RequestError, Result};
 use serde::Serialize;
 use serde_json::{Value, json};
-use trace_model::TraceModel;
 
 /// Room for the cursor and the counts.
 const SPARE: usize = 80;
@@ -116,18 +115,6 @@ impl AnswerContent {
     pub fn with_text(mut self, text: &str) -> Self {
         self.lines
             .extend(text.lines().map(|line| analysis::shortened(line, LINE)));
-        self
-    }
-
-    /// The same about this trace: what a simulator or model computed was not measured.
-    pub fn in_trace(mut self, model: &TraceModel) -> Self {
-        let times = Provenance::Measured;
-        let columns = self.tables.iter_mut().flat_map(|table| &mut table.columns);
-        for from in columns.filter_map(|column| column.provenance.as_mut()) {
-            if *from == times.title() {
-                *from = times.in_trace(model).title();
-            }
-        }
         self
     }
 

@@ -260,3 +260,17 @@ impl BoundInput {
         Ok(ToolOutput::Answer(content.part(from, most)?))
     }
 }
+
+impl AnswerContent {
+    /// The same about this trace: what a simulator or model computed was not measured.
+    fn in_trace(mut self, model: &trace_model::TraceModel) -> Self {
+        let times = analysis::Provenance::Measured;
+        let columns = self.tables.iter_mut().flat_map(|table| &mut table.columns);
+        for from in columns.filter_map(|column| column.provenance.as_mut()) {
+            if *from == times.title() {
+                *from = times.in_trace(model).title();
+            }
+        }
+        self
+    }
+}
