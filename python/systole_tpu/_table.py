@@ -21,7 +21,8 @@ class Column(NamedTuple):
     type: str
     #: ``picoseconds``, ``bytes``, ``percent`` …; ``None`` without one.
     unit: str | None
-    #: Where its numbers come from: measured, recorded, compiler, derived, assumed, inferred; ``None`` for names.
+    #: Where its numbers come from: measured, simulated, predicted, recorded, compiler, derived, assumed,
+    #: inferred; ``None`` for names.
     provenance: str | None
     about: str
 

@@ -103,6 +103,20 @@ def test_a_damaged_dataset_is_an_error_with_its_cure(tmp_path):
         systole_tpu.fleet.report(dataset)
 
 
+def test_a_figure_that_is_a_lower_bound_of_a_capture_is_one_of_its_job(tmp_path):
+    dataset = tmp_path / "dataset"
+    for host in range(2):
+        put(sample("v5e_decode"), tmp_path / f"job/plugins/profile/2026_01_01_12_00_00/w{host}.xplane.pb")
+    systole_tpu.fleet(tmp_path / "job", dataset, workers=1)
+    is_bound = lambda: [job["mfu_window_is_lower_bound"] for job in systole_tpu.fleet.report(dataset).jobs]
+    assert is_bound() == [False]
+    file, changed = next((dataset / "runs").rglob("*.parquet")), tmp_path / "changed.parquet"
+    bounds = "SELECT * REPLACE ('mfu_steady_percent, mfu_window_percent' AS lower_bounds)"
+    duckdb.sql(f"COPY ({bounds} FROM read_parquet('{file}', hive_partitioning = false)) TO '{changed}'")
+    changed.replace(file)
+    assert is_bound() == [True]
+
+
 def test_finished_captures_are_skipped_and_changed_ones_replaced(profiles, filled, tmp_path):
     dataset, source = tmp_path / "dataset", tmp_path / "job/plugins/profile/2026_01_01_12_00_00"
     paths = [put(sample("v5e_decode"), source / f"w{host}.xplane.pb") for host in range(3)]

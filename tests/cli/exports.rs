@@ -135,6 +135,33 @@ fn exported_chrome_events_import_to_the_same_timeline() {
     }
 }
 
+/// Devices of one number are told apart by their hosts, whose clocks are compared.
+#[test]
+fn exported_chrome_events_keep_their_hosts() {
+    let mut files = vec![sample("synthetic_two_hosts")];
+    let apart = corpus().map(|corpus| corpus.join("planted/mh_skew5"));
+    files.extend(apart.map(|path| path.to_str().unwrap().to_owned()));
+    for path in &files {
+        let directory = tempfile::tempdir().unwrap();
+        let out = directory.path().to_str().unwrap();
+        printed(&["export", path, "--to", "chrome-json", "-o", out]);
+        let again = directory.path().join("trace.json");
+        let again = again.to_str().unwrap();
+        let hosts =
+            "SELECT DISTINCT host, device FROM tracks WHERE device IS NOT NULL ORDER BY 1, 2";
+        assert_eq!(rows(again, hosts), rows(path, hosts), "{path}");
+        let clocks = |path: &str| {
+            let health = printed(&["doctor", path]);
+            let mut lines = health.lines();
+            lines
+                .find(|line| line.contains("clocks of hosts"))
+                .map(str::to_owned)
+        };
+        assert_eq!(clocks(again), clocks(path), "{path}");
+        assert!(clocks(again).is_some(), "{path}");
+    }
+}
+
 #[test]
 fn exported_chrome_events_have_the_same_ops() {
     let mut files = [

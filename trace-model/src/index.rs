@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::counters::CounterSeries;
 use crate::strings::{StringId, StringTable};
-use crate::track::{Group, GroupId, Lane, SourceId, Track, TrackId};
+use crate::track::{Group, GroupId, GroupKind, HostId, Lane, SourceId, Track, TrackId};
 
 /// Children and tracks of groups, counters of tracks.
 #[derive(Debug, Default)]
@@ -20,7 +20,9 @@ pub(crate) struct ModelIndex {
     counters: Vec<u32>,
     /// For each block of [`BLOCK`] rows of slices, the lane of its first row.
     first_lanes: Vec<u32>,
-    /// Names of groups that occur in several sources.
+    /// The host of group `i`.
+    hosts: Vec<HostId>,
+    /// Names of groups that several hosts have.
     shared_names: BTreeSet<StringId>,
 }
 
@@ -45,10 +47,11 @@ impl ModelIndex {
             children: vec![Vec::new(); groups.len()],
             tracks: vec![Vec::new(); groups.len()],
             counters: vec![NONE; tracks.len()],
+            hosts: hosts(groups),
             ..Self::default()
         };
-        let mut source_of: BTreeMap<StringId, SourceId> = BTreeMap::new();
-        for (id, group) in (0..).map(GroupId).zip(groups) {
+        let mut host_of: BTreeMap<StringId, HostId> = BTreeMap::new();
+        for ((id, group), &host) in (0..).map(GroupId).zip(groups).zip(&index.hosts) {
             let siblings = match group.parent {
                 Some(parent) => index.children.get_mut(parent.index()),
                 None => Some(&mut index.top),
@@ -56,7 +59,7 @@ impl ModelIndex {
             if let Some(siblings) = siblings {
                 siblings.push(id);
             }
-            if *source_of.entry(group.name).or_insert(group.source) != group.source {
+            if *host_of.entry(group.name).or_insert(host) != host {
                 index.shared_names.insert(group.name);
             }
         }
@@ -117,8 +120,42 @@ impl ModelIndex {
         )
     }
 
-    /// Whether groups of several sources have this name.
+    /// The host of a group.
+    pub fn host(&self, group: GroupId) -> Option<HostId> {
+        self.hosts.get(group.index()).copied()
+    }
+
+    /// Whether groups of several hosts have this name.
     pub fn is_shared(&self, name: StringId) -> bool {
         self.shared_names.contains(&name)
     }
+}
+
+/// The host of each group: its file, unless the file has devices of several hosts.
+fn hosts(groups: &[Group]) -> Vec<HostId> {
+    let mut outermost: Vec<GroupId> = Vec::with_capacity(groups.len());
+    let mut with_devices: BTreeMap<SourceId, BTreeSet<GroupId>> = BTreeMap::new();
+    for (id, group) in (0..).map(GroupId).zip(groups) {
+        // Parents come first.
+        let parent = group
+            .parent
+            .and_then(|parent| outermost.get(parent.index()));
+        let own = parent.copied().unwrap_or(id);
+        outermost.push(own);
+        let is_of_host = groups
+            .get(own.index())
+            .is_some_and(|own| own.kind == GroupKind::Host);
+        if is_of_host && matches!(group.kind, GroupKind::TensorCore { .. }) {
+            with_devices.entry(group.source).or_default().insert(own);
+        }
+    }
+    let host = |(group, own): (&Group, GroupId)| {
+        let hosts = with_devices.get(&group.source);
+        let is_one_of_several = hosts.is_some_and(|hosts| hosts.len() > 1 && hosts.contains(&own));
+        HostId {
+            source: group.source,
+            group: is_one_of_several.then_some(own),
+        }
+    };
+    groups.iter().zip(outermost).map(host).collect()
 }

@@ -91,5 +91,5 @@ pub use source::{Caveat, FormatContents, Source, badge};
 pub use spans::{SliceSpans, SpansByTime, SpansInOrder};
 pub use strings::{StringId, StringTable};
 pub use time::{Picos, TimeRange, Timestamp};
-pub use track::{Group, GroupId, GroupKind, Lane, SourceId, Track, TrackId, TrackKind};
+pub use track::{Group, GroupId, GroupKind, HostId, Lane, SourceId, Track, TrackId, TrackKind};
 pub use unread::{HostEventUse, UnreadSlices};

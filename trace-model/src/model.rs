@@ -15,7 +15,7 @@ use crate::slices::{SliceId, SliceTable};
 use crate::source::{Caveat, Source, badge};
 use crate::strings::{StringId, StringTable};
 use crate::time::{Picos, TimeRange};
-use crate::track::{Group, GroupId, GroupKind, Lane, SourceId, Track, TrackId, TrackKind};
+use crate::track::{Group, GroupId, GroupKind, HostId, Lane, SourceId, Track, TrackId, TrackKind};
 use crate::unread::UnreadSlices;
 
 /// Totals of the executions of an op, from profiles that were aggregated before export.
@@ -186,9 +186,23 @@ impl Columns {
         if !self.index.is_shared(group.name) {
             return name.to_owned();
         }
-        let source = self.source(group.source);
-        let host = source.host.as_ref().unwrap_or(&source.name);
+        let host = self.host_name(self.host_of(id));
         format!("{host} {}", name.strip_prefix("/device:").unwrap_or(name))
+    }
+    /// The host whose clock a group has.
+    pub fn host_of(&self, id: GroupId) -> HostId {
+        let file = HostId {
+            source: self.group(id).source,
+            group: None,
+        };
+        self.index.host(id).unwrap_or(file)
+    }
+    /// Display name of a host: that of its file where the host is not recorded.
+    pub fn host_name(&self, host: HostId) -> &str {
+        let source = self.source(host.source);
+        let recorded = source.host.as_ref().unwrap_or(&source.name);
+        host.group
+            .map_or(recorded, |group| self.str(self.group(group).name))
     }
     /// Ids of all groups.
     pub fn group_ids(&self) -> impl Iterator<Item = GroupId> + use<> {
@@ -204,7 +218,7 @@ impl Columns {
             .group_ids()
             .filter(|&id| matches!(self.group(id).kind, GroupKind::TensorCore { .. }))
             .collect();
-        ids.sort_by_key(|&id| (self.group(id).source, self.group(id).kind, id));
+        ids.sort_by_key(|&id| (self.host_of(id), self.group(id).kind, id));
         ids
     }
     /// The fact `name` recorded about a group.

@@ -16,6 +16,13 @@ row_ids! {
     TrackId
 }
 
+/// Whose clock a group has: that of a file, or of one of several hosts whose devices are in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct HostId {
+    pub(crate) source: SourceId,
+    pub(crate) group: Option<GroupId>,
+}
+
 /// One imported file of a trace that may consist of several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct SourceId(pub(crate) u16);

@@ -7,8 +7,9 @@ use syn::parse::{Parse, ParseStream};
 use syn::{Error, Expr, Field, Ident, LitStr, Meta, Result, Token, Type};
 
 /// Words for provenances and their variants; `peak` is that of the peak which the table names.
-const PROVENANCES: [(&str, Option<&str>); 6] = [
+const PROVENANCES: [(&str, Option<&str>); 7] = [
     ("measured", Some("Measured")),
+    ("predicted", Some("Predicted")),
     ("recorded", Some("Profile")),
     ("compiler", Some("StaticCost")),
     ("derived", Some("Derived")),

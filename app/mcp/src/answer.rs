@@ -77,7 +77,7 @@ pub struct AnswerColumn {
     /// Unit of the values; without for texts and pure numbers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unit: Option<String>,
-    /// Where the values come from: measured, recorded, compiler, derived, assumed, inferred.
+    /// Where the values come from: measured, simulated, predicted, recorded, compiler, derived, assumed, inferred.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub provenance: Option<&'static str>,
 }

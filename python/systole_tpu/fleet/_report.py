@@ -33,7 +33,7 @@ _FILES_AT_ONCE = 500
 #: What is read of each table.
 _COLUMNS: dict[str, dict[str, str]] = {
     "runs": {
-        **dict.fromkeys(("capture", "job", "run", "host", "date", "version", "times_from"), "VARCHAR"),
+        **dict.fromkeys(("capture", "job", "run", "host", "date", "version", "times_from", "lower_bounds"), "VARCHAR"),
         **dict.fromkeys(("device_time_ps", *WASTE, "started_unix_ns", "lost_events"), "BIGINT"),
         **dict.fromkeys(("mfu_window_percent", "step_work_ps", "step_time_ps"), "DOUBLE"),
     },
@@ -54,7 +54,8 @@ SELECT job, times_from, count(*) AS captures, count(DISTINCT run) AS runs, count
   sum({' + '.join(WASTE)})::HUGEINT AS wasted_ps,
   {', '.join(f'sum({column})::HUGEINT AS {column}' for column in WASTE)},
   sum(mfu_window_percent * device_time_ps) / sum(device_time_ps) FILTER (mfu_window_percent IS NOT NULL)
-    AS mfu_window_percent
+    AS mfu_window_percent,
+  coalesce(bool_or(list_contains(string_split(lower_bounds, ', '), 'mfu_window_percent')), false) AS mfu_window_is_lower_bound
 FROM runs WHERE device_time_ps IS NOT NULL GROUP BY ALL ORDER BY wasted_ps DESC, job
 """
 

@@ -60,10 +60,10 @@ pub struct PredictedOp {
     /// Name in the prediction, if it differs.
     pub predicted_name: Option<String>,
     /// `None` if the model has no such op, or gives it no time.
-    #[column]
+    #[column(predicted)]
     pub predicted_ps: Option<f64>,
     /// `None` if it was never measured.
-    #[column]
+    #[column(measured)]
     pub measured_ps: Option<f64>,
     /// Measured ÷ predicted, for ops on both sides.
     #[column]

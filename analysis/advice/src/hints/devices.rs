@@ -81,6 +81,26 @@ impl CountedDevices {
         ops.cores.iter().filter(|core| self.has(core.core))
     }
 
+    /// The part on them of a time of an op on all devices, as that of its self time is.
+    pub(super) fn part_of(&self, row: &OpRow, time: Picos) -> Picos {
+        let part = self.self_time(row).fraction_of(row.self_time_ps);
+        part.map_or(time, |part| Picos::rounded(time.as_ps_f64() * part))
+    }
+
+    /// A time on them, of their time; 0 without device time.
+    pub(super) fn share(&self, time: Picos) -> Percent {
+        Percent::of(time, self.total_ps).unwrap_or_default()
+    }
+
+    /// What means are over.
+    pub(super) fn noun(&self) -> &'static str {
+        if self.are_busy {
+            "busy devices"
+        } else {
+            "devices"
+        }
+    }
+
     /// What shares of their time are of.
     pub fn time(&self) -> &'static str {
         if self.are_busy {

@@ -347,9 +347,7 @@ impl<'r> OpSelection<'r> {
 
     /// Σ self time ÷ device time, percent; 0 without device time.
     pub(crate) fn percent(&self) -> f64 {
-        Percent::of(self.self_ps, self.devices.total_ps)
-            .unwrap_or_default()
-            .0
+        self.devices.share(self.self_ps).0
     }
 
     /// Their ids.

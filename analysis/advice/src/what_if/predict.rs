@@ -413,7 +413,7 @@ impl Tabular for Prediction {
 
 /// A kind of time, as recorded and as predicted.
 #[derive(engine::Columns)]
-#[columns(derived)]
+#[columns(predicted)]
 struct PredictedRow {
     #[column(measured)]
     what: String,

@@ -7,7 +7,7 @@
 
 use engine::prelude::*;
 use math::quantile::quantile;
-use trace_model::SourceId;
+use trace_model::HostId;
 
 use super::bounds::LEAST_FOR_THIRDS;
 use crate::category::{AsyncRole, OpClass, OpClasses};
@@ -20,7 +20,7 @@ pub struct HostOffset {
     pub host: String,
     /// The same.
     #[serde(skip)]
-    pub source: SourceId,
+    pub id: HostId,
     /// The host that it is compared with.
     #[column]
     pub against: String,
@@ -45,7 +45,7 @@ pub struct HostOffset {
 }
 
 /// End times of the executions of one op, by host, one list per core.
-type CollectiveEnds = BTreeMap<SourceId, Vec<Vec<Timestamp>>>;
+type CollectiveEnds = BTreeMap<HostId, Vec<Vec<Timestamp>>>;
 
 /// The offset of every host but the first against the first. Empty with one host, and if collectives cannot be
 /// matched. `to_host` puts a span of a core on its host's clock.
@@ -55,7 +55,7 @@ pub(super) fn host_offsets(
 ) -> Vec<HostOffset> {
     let model = cx.model;
     let cores = model.tensor_cores();
-    let mut hosts: Vec<SourceId> = cores.iter().map(|&core| model.group(core).source).collect();
+    let mut hosts: Vec<HostId> = cores.iter().map(|&core| model.host_of(core)).collect();
     hosts.dedup();
     let [first, others @ ..] = &hosts[..] else {
         return Vec::new();
@@ -97,7 +97,7 @@ fn ends<'a>(
         BTreeMap::<(Option<u64>, &str), CollectiveEnds>::new(),
     );
     for &core in cores {
-        let source = model.group(core).source;
+        let host = model.host_of(core);
         let mut own: BTreeMap<(Option<u64>, &str), Vec<Timestamp>> = BTreeMap::new();
         for slice in cx.watched(model.slices_of_kind(core, TrackKind::Ops)) {
             let Some(op) = slice.op().filter(|&op| wanted(&classes.class(op))) else {
@@ -115,7 +115,7 @@ fn ends<'a>(
             ends.sort_unstable();
             out.entry(key)
                 .or_default()
-                .entry(source)
+                .entry(host)
                 .or_default()
                 .push(ends);
         }
@@ -127,8 +127,8 @@ fn ends<'a>(
 fn offset(
     model: &TraceModel,
     ends: &BTreeMap<(Option<u64>, &str), CollectiveEnds>,
-    first: SourceId,
-    host: SourceId,
+    first: HostId,
+    host: HostId,
 ) -> Option<HostOffset> {
     let mut seen: Vec<(i64, f64)> = Vec::new();
     for by_host in ends.values() {
@@ -174,15 +174,12 @@ fn offset(
         let noise = spread(early)?.max(spread(late)?);
         ((to - from).abs() > noise && length > 0.0).then(|| 1e6 * (to - from) / length)
     });
-    let name = |source: SourceId| {
-        let source = model.source(source);
-        source.host.clone().unwrap_or_else(|| source.name.clone())
-    };
+    let name = |host: HostId| model.host_name(host).to_owned();
     let whole = |ps: f64| Picos::from_ps(ps as i64);
     let middle_of = |part: Option<&[(i64, f64)]>| part.and_then(|part| at(part, 0.5)).map(whole);
     Some(HostOffset {
         host: name(host),
-        source: host,
+        id: host,
         against: name(first),
         collectives: seen.len(),
         offset_ps: whole(at(&seen, 0.5)?),

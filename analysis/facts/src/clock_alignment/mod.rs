@@ -207,8 +207,8 @@ impl SharedClock {
     /// `None` if there is only one host, or nothing tells how their clocks differ: spans stay as they were recorded.
     pub fn of(cx: &Context<'_>, core: GroupId) -> Option<Self> {
         let hosts = &cx.fact::<ClocksReport>().hosts;
-        let source = cx.model.group(core).source;
-        let own = hosts.iter().find(|host| host.source == source);
+        let host = cx.model.host_of(core);
+        let own = hosts.iter().find(|own| own.id == host);
         (!hosts.is_empty()).then(|| Self {
             core,
             clock: device_clock(cx, core),

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use engine::OnceMap;
 use engine::prelude::*;
-use trace_model::SourceId;
+use trace_model::HostId;
 
 use crate::device_shift::shifted;
 use crate::host_class::host_threads;
@@ -64,8 +64,8 @@ struct LaunchEvents<'a> {
 pub(super) fn launches(model: &TraceModel) -> Vec<LaunchPairs> {
     // All cores, not only the selected ones: whether a host has a single core is a fact of the capture.
     let cores = model.tensor_cores();
-    let per_host = grouped(cores.iter().map(|&core| (model.group(core).source, core)));
-    let alone = |source| match per_host.get(&source).map(Vec::as_slice) {
+    let per_host = grouped(cores.iter().map(|&core| (model.host_of(core), core)));
+    let alone = |host| match per_host.get(&host).map(Vec::as_slice) {
         Some([core]) => ordinal(model, *core),
         _ => None,
     };
@@ -74,12 +74,12 @@ pub(super) fn launches(model: &TraceModel) -> Vec<LaunchPairs> {
     cores
         .into_iter()
         .filter_map(|core| {
-            let source = model.group(core).source;
+            let host = model.host_of(core);
             launches_of(
                 model,
                 core,
-                events.get(&source).unwrap_or(&none),
-                alone(source).is_some(),
+                events.get(&host).unwrap_or(&none),
+                alone(host).is_some(),
             )
         })
         .collect()
@@ -92,12 +92,12 @@ fn ordinal(model: &TraceModel, core: GroupId) -> Option<i64> {
     }
 }
 
-/// The relevant events of all host threads, by source. `alone` is the ordinal of the only device of a source: events
+/// The relevant events of all host threads, by host. `alone` is the ordinal of the only device of a host: events
 /// that name no device refer to it.
 fn host_events(
     model: &TraceModel,
-    alone: impl Fn(SourceId) -> Option<i64>,
-) -> BTreeMap<SourceId, LaunchEvents<'_>> {
+    alone: impl Fn(HostId) -> Option<i64>,
+) -> BTreeMap<HostId, LaunchEvents<'_>> {
     #[derive(Clone, Copy, PartialEq)]
     enum LaunchEventKind {
         Enqueue,
@@ -117,22 +117,18 @@ fn host_events(
         .iter()
         .map(|label| kind(model.str(label.name)))
         .collect();
-    let mut out: BTreeMap<SourceId, LaunchEvents<'_>> = BTreeMap::new();
+    let mut out: BTreeMap<HostId, LaunchEvents<'_>> = BTreeMap::new();
     if kinds.iter().all(Option::is_none) {
         return out;
     }
     for track in host_threads(model) {
-        let source = model.group(model.track(track).group).source;
-        let events = out.entry(source).or_default();
+        let host = model.host_of(model.track(track).group);
+        let events = out.entry(host).or_default();
         for slice in trace_model::pausing(model.slices_on(track)) {
             let Some(kind) = kinds.get(slice.label_id().index()).copied().flatten() else {
                 continue;
             };
-            let device = || {
-                slice
-                    .attr(SliceAttr::DeviceOrdinal)
-                    .or_else(|| alone(source))
-            };
+            let device = || slice.attr(SliceAttr::DeviceOrdinal).or_else(|| alone(host));
             let key = || Some((slice.attr(SliceAttr::RunId)?, device()?));
             match kind {
                 LaunchEventKind::Launch => events.launches.push(slice),

@@ -1,7 +1,7 @@
 //! Steps from annotations on the host.
 
 use engine::prelude::*;
-use trace_model::SourceId;
+use trace_model::HostId;
 
 use super::marks::{CUT_OFF, MarkedSteps, StepMark, join, step_number};
 
@@ -59,11 +59,11 @@ pub(super) struct HostAnnotations {
 impl HostAnnotations {
     /// Those of the host of a device; if it has none, of the first host.
     pub fn of(&self, model: &TraceModel, device: GroupId) -> Option<&[StepMark]> {
-        let source = |group: GroupId| model.group(group).source;
+        let own = model.host_of(device);
         let own = self
             .by_host
             .iter()
-            .find(|(host, _)| source(*host) == source(device));
+            .find(|(host, _)| model.host_of(*host) == own);
         own.or(self.by_host.first()).map(|(_, marks)| &marks[..])
     }
 }
@@ -73,10 +73,10 @@ pub fn has_annotations(model: &TraceModel) -> bool {
     !candidates(model).is_empty()
 }
 
-/// The number that the host gives to the step in which it is at a time, on the host of `source`.
-pub fn annotated_number(model: &TraceModel, source: SourceId, at: Timestamp) -> Option<u32> {
+/// The number that the host gives to the step in which it is at a time, on this host.
+pub fn annotated_number(model: &TraceModel, host: HostId, at: Timestamp) -> Option<u32> {
     let annotated = annotations(model).ok()?;
-    let of_host = |(host, _): &&(GroupId, Vec<StepMark>)| model.group(*host).source == source;
+    let of_host = |(own, _): &&(GroupId, Vec<StepMark>)| model.host_of(*own) == host;
     let (_, marks) = annotated.by_host.iter().find(of_host)?;
     let begun = marks.partition_point(|mark| mark.range.start <= at);
     let last = marks.get(begun.checked_sub(1)?)?;

@@ -75,12 +75,12 @@ impl StepsReport {
         first: u32,
         last: u32,
     ) -> Option<TimeRange> {
-        let source = |group: GroupId| model.group(group).source;
+        let host = |group: GroupId| model.host_of(group);
         let of_step = |step: &Step| {
             let beside = step
                 .spans
                 .iter()
-                .filter(|span| source(span.group) == source(core))
+                .filter(|span| host(span.group) == host(core))
                 .map(|span| span.range);
             let own = step.span_on(core).map(|span| span.range);
             own.or_else(|| beside.reduce(TimeRange::hull))

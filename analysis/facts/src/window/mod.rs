@@ -144,8 +144,7 @@ fn core_extent(cx: &Context<'_>, core: GroupId) -> Option<TimeWindow> {
         // All devices, not only the selected ones: how long the run took is a fact of the capture.
         let cores = cx.model.tensor_cores();
         let extent = |&other: &GroupId| Some(own_extent(cx, other)?.range);
-        let on_host =
-            |other: &&GroupId| cx.model.group(**other).source == cx.model.group(core).source;
+        let on_host = |other: &&GroupId| cx.model.host_of(**other) == cx.model.host_of(core);
         let run = cores
             .iter()
             .filter(on_host)

@@ -248,11 +248,29 @@ impl BoundInput {
         content: AnswerContent,
     ) -> Result<ToolOutput> {
         let (_, most) = self.check()?;
+        let content = match trace {
+            Some((_, session)) => content.in_trace(session.model()),
+            None => content,
+        };
         let content = AnswerContent {
             trace: trace.map(|(input, session)| input.named(session)),
             times_from: trace.and_then(|(_, session)| session.model().badge()),
             ..content
         };
         Ok(ToolOutput::Answer(content.part(from, most)?))
+    }
+}
+
+impl AnswerContent {
+    /// The same about this trace: what a simulator or model computed was not measured.
+    fn in_trace(mut self, model: &trace_model::TraceModel) -> Self {
+        let times = analysis::Provenance::Measured;
+        let columns = self.tables.iter_mut().flat_map(|table| &mut table.columns);
+        for from in columns.filter_map(|column| column.provenance.as_mut()) {
+            if *from == times.title() {
+                *from = times.in_trace(model).title();
+            }
+        }
+        self
     }
 }

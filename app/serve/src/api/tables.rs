@@ -57,7 +57,7 @@ struct ColumnEntry {
     about: String,
     /// Unit of the values; null for texts and pure numbers.
     unit: Option<String>,
-    /// Where its numbers come from: measured, recorded, compiler, derived, assumed, inferred; null for names and ids.
+    /// Where its numbers come from: measured, simulated, predicted, recorded, compiler, derived, assumed, inferred; null for names and ids.
     provenance: Option<&'static str>,
 }
 

@@ -143,6 +143,10 @@ fn names<W: Write>(session: &Session, events: &mut Events<'_, W>) -> io::Result<
         })
     };
     for (order, group) in model.group_ids().enumerate() {
+        // What is named before its planes is no process of its own.
+        if model.group(group).kind == GroupKind::Host && model.tracks_of(group).is_empty() {
+            continue;
+        }
         about(
             "process_name",
             process_id(group),

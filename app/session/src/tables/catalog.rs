@@ -39,10 +39,11 @@ impl Catalog {
             session.whole_model(),
             Arc::new(TrackNames::new(session.whole_model())),
         );
+        let own = |table: DataTable| Arc::new(table.in_trace(model));
         let timeline = vec![
-            part(session, scope, Arc::new(slices::table(session, &names))),
-            Arc::new(tracks::table(&names)),
-            Arc::new(timeline::counters(&names)),
+            part(session, scope, own(slices::table(session, &names))),
+            own(tracks::table(&names)),
+            own(timeline::counters(&names)),
             Arc::new(timeline::flows(model)),
             Arc::new(instructions::table(session)),
             Arc::new(timeline::sources(model)),
@@ -90,8 +91,31 @@ impl Catalog {
 mod tests {
     use std::collections::BTreeSet;
 
+    use analysis::{Options, Provenance};
+    use trace_model::Caveat;
+
     use super::super::samples;
     use super::*;
+
+    #[test]
+    fn times_of_a_model_are_not_measured() {
+        let mut builder = sample_traces::text_builder("ops: MM\nM = fusion.1 [convolution fusion]");
+        let source = builder.source_mut();
+        source.simulator = Some("a model".to_owned());
+        source.caveats.push(Caveat::Predicted);
+        let session = Session::from_model(builder.finish(), Options::default());
+        let catalog = Catalog::new(&session, Scope::WholeTrace);
+        for name in ["slices", "ops"] {
+            let table = catalog.table(name).expect("it has slices and ops");
+            let from: BTreeSet<_> = table
+                .columns
+                .iter()
+                .filter_map(|one| one.provenance)
+                .collect();
+            assert!(from.contains(&Provenance::Predicted), "{name}: {from:?}");
+            assert!(!from.contains(&Provenance::Measured), "{name}: {from:?}");
+        }
+    }
 
     #[test]
     fn table_and_column_names_are_unique() {
@@ -129,7 +153,7 @@ mod tests {
     fn what_was_imported_for_reports_has_no_tables_of_slices() {
         let mut builder = trace_model::TraceBuilder::new();
         builder.set_partial();
-        let session = Session::from_model(builder.finish(), analysis::Options::default());
+        let session = Session::from_model(builder.finish(), Options::default());
         let _ = Catalog::whole(&session);
     }
 }

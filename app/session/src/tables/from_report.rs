@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use analysis::{Cell, CellKind, Column, Table, Unit};
+use trace_model::TraceModel;
 
 use super::data::{DataTable, Field};
 
@@ -15,6 +16,16 @@ struct ReportColumn {
 impl ReportColumn {
     fn cell(&self, row: usize) -> Option<&Cell> {
         self.table.rows.get(row)?.get(self.column)
+    }
+}
+
+impl DataTable {
+    /// The same of this trace: what a simulator or model computed was not measured.
+    pub(super) fn in_trace(mut self, model: &TraceModel) -> Self {
+        for column in &mut self.columns {
+            column.provenance = column.provenance.map(|from| from.in_trace(model));
+        }
+        self
     }
 }
 

@@ -25,7 +25,7 @@ pub(super) fn tables(session: &Session, scope: Scope) -> Vec<DataTable> {
     let mut found = vec![runs::table(session, scope)];
     for (entry, report) in ANALYSES.iter().zip(reports) {
         let Ok(report) = report else { continue };
-        found.extend(tables_of(entry, &*report));
+        found.extend(tables_of(session, entry, &*report));
     }
     found
 }
@@ -41,7 +41,7 @@ pub(super) fn table(session: &Session, scope: Scope, name: &str) -> Option<DataT
     };
     let likely = ANALYSES.iter().filter(is_likely).find_map(|entry| {
         let report = (entry.run)(&session.context(scope)).ok()?;
-        tables_of(entry, &*report).find(|table| table.name == name)
+        tables_of(session, entry, &*report).find(|table| table.name == name)
     });
     likely.or_else(|| {
         tables(session, scope)
@@ -50,7 +50,11 @@ pub(super) fn table(session: &Session, scope: Scope, name: &str) -> Option<DataT
     })
 }
 
-fn tables_of(entry: &AnalysisEntry, report: &dyn Report) -> impl Iterator<Item = DataTable> {
+fn tables_of<'s>(
+    session: &'s Session,
+    entry: &AnalysisEntry,
+    report: &dyn Report,
+) -> impl Iterator<Item = DataTable> + use<'s> {
     let id = entry.id;
     report.tables().into_iter().map(move |table| {
         let of_another = table.id != id && ANALYSES.iter().any(|other| other.id == table.id);
@@ -59,6 +63,6 @@ fn tables_of(entry: &AnalysisEntry, report: &dyn Report) -> impl Iterator<Item =
         } else {
             table.id.to_owned()
         };
-        of_report(&name, id, table)
+        of_report(&name, id, table).in_trace(session.model())
     })
 }

@@ -86,11 +86,7 @@ fn device_of(model: &TraceModel, group: GroupId) -> Option<GroupId> {
 }
 
 fn host_of(model: &TraceModel, group: GroupId) -> Option<&str> {
-    let source = model.source(model.group(group).source);
-    source
-        .host
-        .as_deref()
-        .or_else(|| (!source.name.is_empty()).then_some(&*source.name))
+    Some(model.host_name(model.host_of(group))).filter(|name| !name.is_empty())
 }
 
 /// The names of all kinds of tracks.

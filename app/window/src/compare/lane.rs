@@ -345,9 +345,9 @@ fn holds(delta: &TimeDelta, canvas: Rect, at: Pos2) -> bool {
         && x < edge(delta.top.1, delta.bottom.1)
 }
 
-/// How the step times of the lane are measured.
-const MEASURED: &str =
-    "Measured: each step on the device that took longest. Shares: of the time in A.";
+/// What the step times of the lane are.
+const STEP_TIMES: &str =
+    "Times: each step on the device that took longest. Shares: of the time in A.";
 
 fn about(
     alignment: &StepAlignment,
@@ -381,5 +381,5 @@ fn about(
         let [a, b] = [0, 1].map(|side| format!("{} to {}", first[side], last[side]));
         (format!("{count} steps: {a} of A, {b} of B"), "them")
     };
-    format!("{what}\n{a} in A, {b} in B\n{verdict}\n{MEASURED}\nClick to show {them} in both")
+    format!("{what}\n{a} in A, {b} in B\n{verdict}\n{STEP_TIMES}\nClick to show {them} in both")
 }

@@ -113,23 +113,28 @@ fn places(model: &TraceModel, list: &[&Compilation]) -> String {
 /// The number that the host gives to the step in which it compiles.
 fn number_on_host(model: &TraceModel, own: &Compilation) -> Option<u32> {
     let track = model.slice(own.slice?).track_ref();
-    annotated_number(model, model.group(track.group).source, own.start_ps)
+    annotated_number(model, model.host_of(track.group), own.start_ps)
 }
 
-/// What compilations cost a host without devices: in a step as much as it takes beyond a usual one, because calls that
-/// compile do more than that, and never less than they take themselves.
-fn cost_on_host(list: &[&Compilation]) -> Picos {
-    let mut steps: BTreeMap<Option<u32>, (Picos, Picos)> = BTreeMap::new();
+/// How much longer than a usual step those of these compilations are, where each lies in one: calls that compile do more
+/// than that.
+fn extra_of_steps(list: &[&Compilation]) -> Option<Picos> {
+    let mut steps: BTreeMap<u32, Picos> = BTreeMap::new();
     for own in list {
-        let step = match own.place {
-            Some(CompilePlace::InStep(step)) => Some(step),
-            _ => None,
+        let Some(CompilePlace::InStep(step)) = own.place else {
+            return None;
         };
-        let (sum, extra) = steps.entry(step).or_default();
-        *sum += own.wall_ps;
+        let extra = steps.entry(step).or_default();
         *extra = (*extra).max(own.step_extra_ps.unwrap_or_default());
     }
-    steps.into_values().map(|(sum, extra)| sum.max(extra)).sum()
+    Some(steps.into_values().sum())
+}
+
+/// Time in which the host compiles in the counted steps, these compilations at most: threads compile at once.
+fn time_of(facts: &HintFacts<'_>, of: &[&Compilation]) -> Picos {
+    let sum = of.iter().map(|own| own.wall_ps).sum();
+    let all = facts.in_steps::<Compile>();
+    all.ok().and_then(|all| all.wall_ps).unwrap_or(sum).min(sum)
 }
 
 /// Of these compilations, those between the first counted step and the last.
@@ -139,34 +144,37 @@ fn in_counted<'r>(facts: &HintFacts<'_>, of: &[&'r Compilation]) -> Vec<&'r Comp
     of.iter().filter(counts).copied().collect()
 }
 
-/// What a run without these compilations saves.
-fn saving(facts: &HintFacts<'_>, of: &[&Compilation], is_all: bool) -> Result<PossibleSaving> {
+/// What a run without these compilations saves: never more than the time that the sentence about them names.
+fn saving(facts: &HintFacts<'_>, of: &[&Compilation]) -> Result<PossibleSaving> {
     let step = facts.step()?;
     let of = in_counted(facts, of);
+    let most = time_of(facts, &of);
     if facts.ops().is_err() {
-        return Ok(PossibleSaving::PerStep(step.each(cost_on_host(&of))));
+        let longer = longer_than_compiling(facts, &of);
+        return Ok(PossibleSaving::PerStep(step.each(longer.unwrap_or(most))));
     }
-    let cost = |own: &Compilation| own.exposed_ps.unwrap_or(own.wall_ps);
-    let each = step.each(of.into_iter().map(cost).sum());
+    let cost = |own: &&Compilation| own.exposed_ps.unwrap_or(own.wall_ps);
+    let exposed = of.iter().map(cost).sum::<Picos>();
     Ok(PossibleSaving::Replay {
         changes: vec![Scenario::NoCompile],
-        at_most: (!is_all).then_some(each),
+        at_most: Some(step.each(exposed.min(most))),
     })
 }
 
-/// `, which take 32.94 s longer than the others`: where the steps of a host cost more than their compilations take.
+/// How much longer than the others the steps of a host are, where that is more than their compilations take.
+fn longer_than_compiling(facts: &HintFacts<'_>, counted: &[&Compilation]) -> Option<Picos> {
+    let longer = extra_of_steps(counted).filter(|_| facts.ops().is_err())?;
+    (longer > time_of(facts, counted)).then_some(longer)
+}
+
+/// `, which take 32.94 s longer than the others`.
 fn longer_steps(facts: &HintFacts<'_>, of: &[&Compilation]) -> String {
     let of = in_counted(facts, of);
-    let are_in_steps = of
-        .iter()
-        .all(|own| matches!(own.place, Some(CompilePlace::InStep(_))));
-    let compiling: Picos = of.iter().map(|own| own.wall_ps).sum();
-    let cost = cost_on_host(&of);
-    if facts.ops().is_ok() || !are_in_steps || cost <= compiling {
-        return String::new();
-    }
+    let longer = longer_than_compiling(facts, &of);
     let take = if of.len() == 1 { "takes" } else { "take" };
-    format!(", which {take} {cost} longer than the others")
+    longer.map_or_else(String::new, |longer| {
+        format!(", which {take} {longer} longer than the others")
+    })
 }
 
 /// From the start of the first counted step to the end of the last, on the host.
@@ -257,7 +265,7 @@ pub(super) fn in_loop(facts: &HintFacts<'_>) -> RuleResult {
         code: one_shape(facts.framework, &late),
         about: COMPILING,
         spots: spots(facts, &late),
-        saving: saving(facts, &late, late.len() == report.list.len())?,
+        saving: saving(facts, &late)?,
         ..Finding::default()
     })
 }
@@ -383,9 +391,10 @@ fn again(facts: &HintFacts<'_>) -> RuleResult {
     };
     Ok(Finding {
         statement: format!(
-            "the same function is compiled again: {} {count}{}{more}{changed}",
+            "the same function is compiled again: {} {count}{}{more}{}{changed}",
             short_name(&first.function),
-            places(facts.cx.model, &own)
+            places(facts.cx.model, &own),
+            longer_steps(facts, &list)
         ),
         evidence: vec![
             HintEvidence::count(
@@ -400,7 +409,7 @@ fn again(facts: &HintFacts<'_>) -> RuleResult {
         code: one_shape(facts.framework, &own),
         about: COMPILING,
         spots: spots(facts, &list),
-        saving: saving(facts, &list, list.len() == report.list.len())?,
+        saving: saving(facts, &list)?,
         ..Finding::default()
     })
 }

@@ -67,7 +67,7 @@ fn ids(rows: &[&OpRow]) -> Vec<OpId> {
 
 fn sparse_wait(facts: &HintFacts<'_>) -> RuleResult {
     let report = facts.report::<SparseCores>()?;
-    let total = facts.ops()?.total_time_ps;
+    let devices = facts.devices()?;
     let known: Vec<_> = report
         .offloads
         .iter()
@@ -77,27 +77,34 @@ fn sparse_wait(facts: &HintFacts<'_>) -> RuleResult {
         let why = "no op was found that hands work to a SparseCore and awaits it";
         return Err(why.into());
     }
-    let (waited, limit) = (
-        known.iter().map(|&(_, wait)| wait).sum(),
-        facts.limit(&SPARSE_WAIT),
-    );
-    let share = Percent::of(waited, total).unwrap_or_default();
-    let first = report.offloads.iter().max_by_key(|own| own.waited_ps);
-    let first = first.filter(|_| share.0 >= limit).ok_or(Nothing)?;
+    let limit = facts.limit(&SPARSE_WAIT);
     let names = known
         .iter()
         .map(|(own, _)| (own.program.as_deref().unwrap_or_default(), own.op.as_str()))
         .collect();
-    let ops = ids(&named(facts, &names)?);
+    let rows = named(facts, &names)?;
+    // Devices hand over work in proportion to what they do.
+    let waited = known.iter().map(|&(own, wait)| {
+        let is_own = |row: &&&OpRow| {
+            *row.name == *own.op && *row.program == *own.program.as_deref().unwrap_or_default()
+        };
+        let row = rows.iter().find(is_own);
+        row.map_or(wait, |row| devices.part_of(row, wait))
+    });
+    let share = devices.share(waited.sum());
+    let first = report.offloads.iter().max_by_key(|own| own.waited_ps);
+    let first = first.filter(|_| share.0 >= limit).ok_or(Nothing)?;
+    let ops = ids(&rows);
     Ok(Finding {
         statement: format!(
-            "the TensorCore waits for SparseCores for {share:.1} of device time, most for what {} starts",
+            "the TensorCore waits for SparseCores for {share:.1} of {}, most for what {} starts",
+            devices.time(),
             short_name(&first.op)
         ),
         evidence: vec![HintEvidence::percent(
             "waiting for SparseCores",
             share.0,
-            "device time",
+            devices.time(),
             Some(limit),
         )],
         saving: PossibleSaving::ops("work of SparseCores", ops.iter().map(|&op| (op, 0.0))),

@@ -225,15 +225,13 @@ fn gaps_with(device: &DeviceGaps, wanted: impl Fn(IdleCause) -> bool) -> Vec<Fin
 
 /// The longest gaps of the device that idles most between programs; none if it idles more within them.
 fn longest_gaps(report: &GapsReport) -> Vec<FindingPlace> {
-    let most = report
-        .devices
-        .iter()
-        .max_by_key(|device| device.between_ps());
+    let between = |device: &&DeviceGaps| device.between_ps().as_ps_f64();
+    let most = math::most(&report.devices, between, |device| &device.core);
     let is_between = |device: &&DeviceGaps| {
         let inside = device.inside.as_ref();
         inside.is_none_or(|inside| inside.idle_ps <= device.between_ps())
     };
-    let most = most.filter(is_between);
+    let most = most.map(|(device, _)| device).filter(is_between);
     most.map(|device| gaps_with(device, |_| true))
         .unwrap_or_default()
 }

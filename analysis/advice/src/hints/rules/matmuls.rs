@@ -18,7 +18,7 @@ pub(super) static RULES: &[Rule] = &[
     ),
     rule!(
         "K16",
-        "Matmuls read their weights for few rows",
+        "Matmuls read their weights for a small batch",
         Medium,
         [SMALL_BATCH, READING],
         small_batch
@@ -104,7 +104,7 @@ fn shrinking(
         .collect();
     let percent = |row: &MatmulRow| {
         let own = row.op.and_then(|op| times.get(&op)).copied();
-        Percent::of(own.unwrap_or_default(), devices.total_ps).unwrap_or_default()
+        devices.share(own.unwrap_or_default())
     };
     let mut found: Vec<(&MatmulRow, OpId, f64)> = rows
         .iter()
@@ -321,8 +321,9 @@ fn small_batch(facts: &HintFacts<'_>) -> RuleResult {
             .sizes
             .as_ref()
             .filter(|sizes| sizes.batch == 1 && !row.is_convolution)?;
-        let rows = sizes.m.min(sizes.n) as f64;
-        (rows < rows_at_ridge(ridge, row) && row.bound_by == Some(BoundBy::Hbm)).then_some(rows)
+        let (rows, field) = (sizes.m, "M").min((sizes.n, "N"));
+        let is_small = (rows as f64) < rows_at_ridge(ridge, row);
+        (is_small && row.bound_by == Some(BoundBy::Hbm)).then_some((rows as f64, field))
     };
     // Whether reading is what takes the time: by the recorded bytes, else by the weights.
     let recorded = |row: &MatmulRow| row.op.and_then(|op| recorded.get(&op).copied());
@@ -332,11 +333,11 @@ fn small_batch(facts: &HintFacts<'_>) -> RuleResult {
         percent.is_some_and(|percent| percent >= least)
     };
     let limit = facts.limit(&SMALL_BATCH);
-    let (ops, _, percent) = shrinking(facts, &matmuls.rows, limit, tokens)?;
+    let (ops, _, percent) = shrinking(facts, &matmuls.rows, limit, |row| Some(tokens(row)?.0))?;
     let first = ops
         .first()
         .and_then(|op| matmuls.rows.iter().find(|row| row.op == Some(*op)));
-    let (first, rows) = first
+    let (first, (rows, field)) = first
         .and_then(|row| Some((row, tokens(row)?)))
         .ok_or(Nothing)?;
     let at_ridge = rows_at_ridge(ridge, first);
@@ -358,25 +359,25 @@ fn small_batch(facts: &HintFacts<'_>) -> RuleResult {
         .collect();
     Ok(Finding {
         statement: format!(
-            "matmuls that take {percent:.1} of {time} read their weights for few rows: {} has {rows:.0}, up to \
-             {at_ridge:.0} would take hardly longer, for up to {gain:.0} × the throughput",
+            "matmuls that take {percent:.1} of {time} read their weights for a small batch: {field} of {} (sequences × \
+             tokens of each) is {rows:.0}, up to {at_ridge:.0} would take hardly longer, for up to {gain:.0} × the throughput",
             short_name(&first.name)
         ),
         evidence: vec![
             HintEvidence::percent(
-                "matmuls of few rows, bound by HBM",
+                "matmuls of a small batch, bound by HBM",
                 percent.0,
                 time,
                 Some(limit),
             ),
             HintEvidence::count(
-                "rows of the longest",
+                format!("{field} of the longest, sequences × tokens of each"),
                 rows,
                 "product",
                 Some(at_ridge.round()),
             ),
             HintEvidence::number(
-                "throughput with as many rows as the chip balances",
+                "throughput with as large a batch as the chip balances",
                 gain,
                 "throughput now",
                 None,

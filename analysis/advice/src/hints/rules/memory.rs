@@ -257,17 +257,21 @@ fn copy_wait(facts: &HintFacts<'_>) -> RuleResult {
     let wanted = |row: &OpRow| row.group == OpGroup::AsyncWait && row.waits_for_host != Some(true);
     let found = facts.heavy(&COPY_WAIT, wanted)?;
     let saving = PossibleSaving::ops("copies", found.vanish());
-    if found.rows.iter().all(|row| row.waits_for_host.is_some()) {
+    let unknown = found.part(|row| row.waits_for_host.is_none());
+    if unknown.rows.is_empty() {
         return Ok(found.finding("waits for copies within the device", saving));
     }
+    let (some, all) = (unknown.rows.len(), found.rows.len());
+    let which = if some == all {
+        ", between which memories is not recorded".to_owned()
+    } else {
+        format!("; for {some} of these {all} copies it is not recorded between which memories")
+    };
     let finding = found.finding("waits for copies", saving);
     let advice = "Issue them earlier or copy less; where they load from the host or store to it, which is not \
                   recorded, K26 says how.";
     Ok(Finding {
-        statement: format!(
-            "{}, between which memories is not recorded",
-            finding.statement
-        ),
+        statement: finding.statement + &which,
         advice: advice.to_owned(),
         leaves_out: vec!["The compiler issues these copies"],
         ..finding
@@ -279,7 +283,7 @@ fn host_offload(facts: &HintFacts<'_>) -> RuleResult {
     let found = facts.heavy(&OFFLOAD, wanted)?;
     let what = "waits for copies to and from the host";
     let mut finding = found.finding(what, PossibleSaving::Unknown);
-    let step = facts.step()?;
+    let (step, devices) = (facts.step()?, facts.devices()?);
     let fitting = super::offload::what_fits(facts, &found.rows);
     let kept = fitting.as_ref().map_or(0.0, |fitting| fitting.of_loads);
     if let Some(fitting) = fitting {
@@ -318,8 +322,8 @@ fn host_offload(facts: &HintFacts<'_>) -> RuleResult {
                 length(now)
             );
             let mut least = |what: &str, time| {
-                let least =
-                    HintEvidence::time(what, time, format!("{}, mean of devices", step.noun()));
+                let of = format!("{}, mean of {}", step.noun(), devices.noun());
+                let least = HintEvidence::time(what, time, of);
                 finding.evidence.push(least.by(Provenance::AssumedPeak));
             };
             least("all copies in the busier direction at full speed", now);
@@ -341,7 +345,7 @@ fn host_offload(facts: &HintFacts<'_>) -> RuleResult {
     Ok(finding)
 }
 
-/// Time that the link to the host needs in each step, mean of devices.
+/// Time that the link to the host needs in each step, mean of the devices that shares are of.
 struct HostLinkTime {
     read_ps: f64,
     write_ps: f64,
@@ -368,7 +372,7 @@ fn host_link(facts: &HintFacts<'_>, steps: usize) -> Result<Option<HostLinkTime>
     let Ok(expected) = facts.in_steps::<Expected>() else {
         return Ok(None);
     };
-    let executions = (steps.max(1) * facts.ops()?.cores.len().max(1)) as f64;
+    let executions = (steps.max(1) * facts.devices()?.count().max(1)) as f64;
     let least = |limit: TimeLimit| {
         let mut rows = expected.limits.iter();
         let row = rows.find(|row| row.limit == limit)?;

@@ -252,21 +252,18 @@ fn twice(facts: &HintFacts<'_>) -> RuleResult {
         return Err("no collective has HLO text that shows what it sends".into());
     }
     let ledger = facts.report::<Collectives>()?;
+    let devices = facts.devices()?;
     let exposed = |row: &OpRow| {
-        ledger
-            .rows
-            .iter()
-            .find(|other| is_op_of(row, other))
-            .map_or(Picos::ZERO, |row| row.exposed_ps)
+        let own = ledger.rows.iter().find(|other| is_op_of(row, other));
+        own.map_or(Picos::ZERO, |own| devices.part_of(row, own.exposed_ps))
     };
     // One of each stays.
     let extra: Vec<&OpRow> = same
         .values()
         .flat_map(|rows| rows.iter().skip(1).copied())
         .collect();
-    let time = extra.iter().map(|row| exposed(row)).sum();
-    let (total, limit) = (facts.ops()?.total_time_ps, facts.limit(&TWICE));
-    let share = Percent::of(time, total).unwrap_or_default();
+    let limit = facts.limit(&TWICE);
+    let share = devices.share(extra.iter().map(|row| exposed(row)).sum());
     let longest = same
         .iter()
         .filter(|(_, rows)| rows.len() > 1)
@@ -276,15 +273,16 @@ fn twice(facts: &HintFacts<'_>) -> RuleResult {
     let ops: Vec<OpId> = extra.iter().filter_map(|row| row.op).collect();
     Ok(Finding {
         statement: format!(
-            "{} send the same data (%{}): the repeated transfers are exposed for {share:.1} of device time",
+            "{} send the same data (%{}): the repeated transfers are exposed for {share:.1} of {}",
             joined(names, " and "),
-            short_name(&key.2.join(", %"))
+            short_name(&key.2.join(", %")),
+            devices.time()
         ),
         evidence: vec![
             HintEvidence::percent(
                 "exposed time of the repeated transfers",
                 share.0,
-                "device time",
+                devices.time(),
                 Some(limit),
             ),
             HintEvidence::count(

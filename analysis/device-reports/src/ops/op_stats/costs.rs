@@ -3,7 +3,7 @@
 use facts::prelude::*;
 use hardware::limits::{OpWork, is_beyond_peak};
 use math::parallel;
-use trace_model::{Access, MemorySpace, Op};
+use trace_model::{Access, MemoryAccess, MemorySpace, Op};
 
 use super::estimate;
 use super::op_sums::{OpSums, plus, times};
@@ -22,18 +22,18 @@ pub struct MemoryBytes {
     /// The bytes written, likewise.
     #[column("HBM written")]
     pub hbm_write_bytes: Option<u64>,
-    /// Read from CMEM.
+    /// Read from CMEM; `None` if the compiler lists none, which does not mean that none are read, and so on.
     #[column("CMEM read")]
-    pub cmem_read_bytes: u64,
+    pub cmem_read_bytes: Option<u64>,
     /// Written to CMEM.
     #[column("CMEM written")]
-    pub cmem_write_bytes: u64,
+    pub cmem_write_bytes: Option<u64>,
     /// Read from VMEM.
     #[column("VMEM read")]
-    pub vmem_read_bytes: u64,
+    pub vmem_read_bytes: Option<u64>,
     /// Written to VMEM.
     #[column("VMEM written")]
-    pub vmem_write_bytes: u64,
+    pub vmem_write_bytes: Option<u64>,
     /// Any other memory.
     pub other_bytes: u64,
 }
@@ -131,7 +131,7 @@ impl OpCosts {
     /// The amounts that limits apply to. If operations at the bf16 rate are unknown, those of the algorithm are used.
     pub(crate) fn work(&self) -> OpWork {
         let memory =
-            |get: fn(&MemoryBytes) -> u64| self.memory.as_ref().map(|memory| get(memory) as f64);
+            |get: fn(&MemoryBytes) -> Option<u64>| Some(get(self.memory.as_ref()?)? as f64);
         OpWork {
             flops: self.flops_as_bf16(),
             hbm_bytes: self.hbm_bytes().map(|bytes| bytes as f64),
@@ -314,29 +314,33 @@ impl MemoryBytes {
         if op.memory.is_empty() {
             return None;
         }
-        let mut sum = Self::default();
-        let (mut read, mut written) = (Some(0), Some(0));
-        for part in &op.memory {
-            let bytes = times(part.bytes, executions);
-            let add = |slot: &mut u64| *slot = slot.saturating_add(bytes);
-            let add_known = |slot: &mut Option<u64>| slot.iter_mut().for_each(add);
-            match (part.space, part.access) {
-                (MemorySpace::Hbm, access) => {
-                    add(&mut sum.hbm_bytes);
-                    match access {
-                        Access::Read => add_known(&mut read),
-                        Access::Write => add_known(&mut written),
-                        Access::Unknown => (read, written) = (None, None),
-                    }
-                }
-                (MemorySpace::Cmem, Access::Read) => add(&mut sum.cmem_read_bytes),
-                (MemorySpace::Cmem, Access::Write) => add(&mut sum.cmem_write_bytes),
-                (MemorySpace::Vmem, Access::Read) => add(&mut sum.vmem_read_bytes),
-                (MemorySpace::Vmem, Access::Write) => add(&mut sum.vmem_write_bytes),
-                _ => add(&mut sum.other_bytes),
-            }
-        }
-        (sum.hbm_read_bytes, sum.hbm_write_bytes) = (read, written);
-        Some(sum)
+        let times = |bytes: u64| times(bytes, executions);
+        let sum_of = |wanted: &dyn Fn(&MemoryAccess) -> bool| {
+            let parts = op.memory.iter().filter(|part| wanted(part));
+            parts.fold(0, |sum: u64, part| sum.saturating_add(times(part.bytes)))
+        };
+        let in_memory = |space, access| {
+            let is_unknown =
+                |part: &MemoryAccess| part.space == space && part.access == Access::Unknown;
+            let known = || sum_of(&|part| part.space == space && part.access == access);
+            (!op.memory.iter().any(is_unknown)).then(known)
+        };
+        // The compiler lists only buffers that it placed there: kernels may use more.
+        let listed = |space, access| in_memory(space, access).filter(|&bytes| bytes > 0);
+        let sum = Self {
+            hbm_bytes: sum_of(&|part| part.space == MemorySpace::Hbm),
+            hbm_read_bytes: in_memory(MemorySpace::Hbm, Access::Read),
+            hbm_write_bytes: in_memory(MemorySpace::Hbm, Access::Write),
+            cmem_read_bytes: listed(MemorySpace::Cmem, Access::Read),
+            cmem_write_bytes: listed(MemorySpace::Cmem, Access::Write),
+            vmem_read_bytes: listed(MemorySpace::Vmem, Access::Read),
+            vmem_write_bytes: listed(MemorySpace::Vmem, Access::Write),
+            other_bytes: 0,
+        };
+        let all = sum_of(&|_| true);
+        Some(Self {
+            other_bytes: all.saturating_sub(sum.total()),
+            ..sum
+        })
     }
 }

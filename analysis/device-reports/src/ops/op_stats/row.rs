@@ -16,9 +16,10 @@ impl MemoryBytes {
             self.cmem_write_bytes,
             self.vmem_read_bytes,
             self.vmem_write_bytes,
-            self.other_bytes,
+            Some(self.other_bytes),
         ]
         .into_iter()
+        .flatten()
         .fold(self.hbm_bytes, u64::saturating_add)
     }
 }
@@ -249,8 +250,6 @@ impl OpRow {
         let (work, bytes) = (costs.work(), float(costs.bytes));
         let per_second = |amount: Option<f64>| ratio(amount, Some(seconds));
         let percent_of = |limit| work.percent_of(limit, seconds, peaks).map(Percent);
-        // The compiler lists only buffers that it placed in VMEM: an empty list does not mean that none is used.
-        let listed = |percent: Option<Percent>| percent.filter(|percent| percent.0 > 0.0);
         let flops_percent = percent_of(BoundBy::Compute);
         let speed_up = ratio(
             Some(self.mean_time_ps),
@@ -271,8 +270,8 @@ impl OpRow {
                 .and_then(|(percent, speed_up)| possible(percent.0 * speed_up))
                 .map(Percent),
             hbm_percent: percent_of(BoundBy::Hbm),
-            vmem_read_percent: listed(percent_of(BoundBy::VmemRead)),
-            vmem_write_percent: listed(percent_of(BoundBy::VmemWrite)),
+            vmem_read_percent: percent_of(BoundBy::VmemRead),
+            vmem_write_percent: percent_of(BoundBy::VmemWrite),
             bound_by: if is_collective {
                 Some(BoundBy::LinksOrWaiting)
             } else {

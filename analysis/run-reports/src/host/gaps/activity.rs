@@ -24,7 +24,7 @@ use std::iter::Peekable;
 use facts::PythonFrame;
 use facts::host_class::{is_input_loader, stripped};
 use facts::prelude::*;
-use trace_model::SourceId;
+use trace_model::HostId;
 
 use super::cause::{CausePriority, IdleCause};
 use super::merge::{HostActivities, HostActivity, ThreadSpan};
@@ -36,7 +36,7 @@ const SHORTEST_LOAD_PS: i64 = 1_000_000_000;
 pub(crate) struct HostEventKinds {
     /// By label.
     kinds: Vec<EventKind>,
-    threads: BTreeMap<SourceId, Vec<ActivityThread>>,
+    threads: BTreeMap<HostId, Vec<ActivityThread>>,
 }
 
 #[derive(Clone, Copy)]
@@ -156,10 +156,10 @@ impl Fact for HostEventKinds {
                 let kind = events.kind(slice.label_id());
                 kind.is_call || kind.marks_step(slice)
             });
-            let source = model.group(model.track(track).group).source;
+            let host = model.host_of(model.track(track).group);
             events
                 .threads
-                .entry(source)
+                .entry(host)
                 .or_default()
                 .push(ActivityThread { track, is_driver });
         }
@@ -180,7 +180,7 @@ impl HostEventKinds {
     pub(super) fn doings<'a>(
         &'a self,
         model: &'a TraceModel,
-        host: SourceId,
+        host: HostId,
         from: Timestamp,
     ) -> impl Iterator<Item = HostActivity> + 'a {
         let threads = self
@@ -330,7 +330,7 @@ mod tests {
             let model = builder.finish();
             let (options, reports) = (Options::default(), ReportCache::default());
             let cx = Context { model: &model, scope: Scope::WholeTrace, options: &options, reports: &reports };
-            let (events, host, from) = (cx.fact::<HostEventKinds>(), model.group(model.track(tracks[0]).group).source, Timestamp::from_ps(from));
+            let (events, host, from) = (cx.fact::<HostEventKinds>(), model.host_of(model.track(tracks[0]).group), Timestamp::from_ps(from));
             let after = |doings: Vec<HostActivity>| {
                 let clip = |doing: HostActivity| {
                     let range = TimeRange::new(doing.range.start.max(from), doing.range.end);

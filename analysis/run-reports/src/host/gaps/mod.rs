@@ -24,7 +24,7 @@ mod tests;
 
 use device_reports::Steps;
 use facts::prelude::*;
-use trace_model::SourceId;
+use trace_model::HostId;
 
 use device::GapCollector;
 use tally::ReportNames;
@@ -54,8 +54,8 @@ impl Analysis for Gaps {
         }
         let steps = cx.report::<Steps>().ok();
         let mut devices = Vec::new();
-        let host = |group: GroupId| model.group(group).source;
-        let recorded: BTreeSet<SourceId> = host_threads(model)
+        let host = |group: GroupId| model.host_of(group);
+        let recorded: BTreeSet<HostId> = host_threads(model)
             .map(|track| host(model.track(track).group))
             .collect();
         // The devices of a host are adjacent.
@@ -83,7 +83,7 @@ impl Analysis for Gaps {
 /// The gaps of the devices of one host.
 fn devices_of(
     cx: &Context<'_>,
-    host: SourceId,
+    host: HostId,
     cores: &[GroupId],
     steps: Option<&StepsReport>,
 ) -> Result<Vec<DeviceGaps>> {

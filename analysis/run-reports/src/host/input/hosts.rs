@@ -140,15 +140,12 @@ impl<'a> InputWatch<'a> {
     /// The spans in which the step waits for input, and the events that show it.
     fn within(&self, step: &Step, range: TimeRange) -> InputWaits {
         let model = self.cx.model;
-        let source = step
-            .spans
-            .first()
-            .map(|span| model.group(span.group).source);
+        let own = step.spans.first().map(|span| model.host_of(span.group));
         let (mut spans, mut events) = (Vec::new(), BTreeMap::<String, Picos>::new());
         for &track in self
             .threads
             .iter()
-            .filter(|&&track| Some(model.group(model.track(track).group).source) == source)
+            .filter(|&&track| Some(model.host_of(model.track(track).group)) == own)
         {
             let slices = || {
                 self.cx.watched(

@@ -14,7 +14,7 @@ mod wait;
 use device_reports::Steps;
 use facts::prelude::*;
 use hardware::chips::Chip;
-use trace_model::SourceId;
+use trace_model::HostId;
 
 use crate::host::compile::is_cut;
 use crate::host::gaps::{Gaps, IdleCause, time_of};
@@ -164,7 +164,7 @@ fn transfers(cx: &Context<'_>) -> Vec<Transfers> {
         return Vec::new();
     };
     let classes = cx.host_classes();
-    let mut sums: BTreeMap<(&'static str, SourceId), TransferSum> = BTreeMap::new();
+    let mut sums: BTreeMap<(&'static str, HostId), TransferSum> = BTreeMap::new();
     for (slice, bytes) in model.slices_with(SliceAttr::TransferBytes) {
         let direction = match classes.class(slice.label_id()) {
             HostClass::HostToDevice => "host to device",
@@ -181,9 +181,9 @@ fn transfers(cx: &Context<'_>) -> Vec<Transfers> {
         ) else {
             continue;
         };
-        let source = model.group(slice.track_ref().group).source;
+        let host = model.host_of(slice.track_ref().group);
         let sum = sums
-            .entry((direction, source))
+            .entry((direction, host))
             .or_insert_with(|| TransferSum {
                 ends_known: true,
                 ..TransferSum::default()
@@ -201,19 +201,15 @@ fn transfers(cx: &Context<'_>) -> Vec<Transfers> {
     }
     let mut out: Vec<Transfers> = sums
         .into_iter()
-        .map(|((direction, source), sum)| {
+        .map(|((direction, host), sum)| {
             let in_flight: IntervalSet = sum.spans.into_iter().collect();
             let in_flight =
                 Some(in_flight.measure()).filter(|time| sum.ends_known && *time > Picos::ZERO);
             let rate = in_flight.map(|time| sum.bytes as f64 / time.as_secs_f64());
-            let link = link(cx, source, &sum.devices);
+            let link = link(cx, host, &sum.devices);
             Transfers {
                 direction,
-                host: model
-                    .source(source)
-                    .host
-                    .clone()
-                    .unwrap_or_else(|| model.source(source).name.clone()),
+                host: model.host_name(host).to_owned(),
                 count: sum.count,
                 bytes: sum.bytes,
                 in_flight_ps: in_flight,
@@ -244,12 +240,12 @@ fn done<'a>(model: &'a TraceModel, begin: SliceRef<'a>) -> Option<SliceRef<'a>> 
 }
 
 /// Published bandwidth between a host and the chips of `devices` (all of its devices if empty), and its name.
-fn link(cx: &Context<'_>, source: SourceId, devices: &BTreeSet<i64>) -> Option<(f64, String)> {
+fn link(cx: &Context<'_>, host: HostId, devices: &BTreeSet<i64>) -> Option<(f64, String)> {
     let own: Vec<GroupId> = cx
         .model
         .tensor_cores()
         .into_iter()
-        .filter(|&core| cx.model.group(core).source == source)
+        .filter(|&core| cx.model.host_of(core) == host)
         .collect();
     let device = own
         .iter()

@@ -301,17 +301,20 @@ fn memory_metrics(sums: &WorkSums<'_>, out: &mut Vec<Metric>) {
         busy,
         note,
     );
-    // Older chips have no such memory, and most exports lose the split: there is nothing to show then. A split
-    // without VMEM does not mean that none was used.
+    // Most exports lose the split by memory: there is nothing to show then. A split without VMEM does not mean that
+    // none was used.
+    let is_split = hbm.is_some() && !sums.hbm_is_estimated;
     let mut vmem = |id, title, limit, bytes: Option<f64>, nothing: &str| {
-        let Some(bytes) = bytes else { return };
+        if !is_split {
+            return;
+        }
         let known = "by the compiler's account: only buffers that it placed in VMEM count";
-        let note = if bytes > 0.0 { known } else { nothing };
+        let note = if bytes.is_some() { known } else { nothing };
         push(
             id,
             title,
             limit,
-            Some(bytes).filter(|&bytes| bytes > 0.0),
+            bytes,
             "busy time",
             busy,
             Some(note.to_owned()),

@@ -3,7 +3,7 @@
 #![expect(clippy::format_collect, reason = "texts of tests are short")]
 
 use engine::HintOptions;
-use sample_traces::text_builder;
+use sample_traces::{text_builder, text_trace};
 use trace_model::{GroupKind, Picos, SliceAttr, SliceSpec, TimeRange, Timestamp, TrackKind};
 
 use super::{
@@ -290,6 +290,32 @@ fn savings_of_offload_are_those_of_its_advice() {
         ),
         "{said}"
     );
+}
+
+/// A device that runs next to nothing has no part in what the link of each of the others needs.
+#[test]
+fn the_link_of_busy_devices_is_theirs_alone() {
+    let busy: String = (0..3)
+        .map(|at| format!("TPU:{at} ops: {}{}\n", run('M', 60), run('a', 20)))
+        .collect();
+    let picture = format!(
+        "@column 2ms\n@device flops=197e12 hbm=819e9 TPU v5 lite\n{busy}TPU:3 ops: z\n\
+         M = fusion.1 [convolution fusion]\nz = add.9 [loop fusion]\n\
+         a = copy-done.0 [copy-done] :: %copy-done.0 = f32[268435456]{{0}} copy-done((f32[268435456]{{0}}, \
+         f32[268435456]{{0:S(5)}}, u32[]) %copy-start.0)"
+    );
+    let hint = hint(
+        &report_of(&text_trace(&picture), HintOptions::default()),
+        "K26",
+    );
+    assert!(
+        hint.statement
+            .contains("the link needs 71.58 ms of the window (160.0 ms)"),
+        "{}",
+        hint.statement
+    );
+    let least = &hint.evidence[1];
+    assert_eq!(least.of, "window, mean of busy devices");
 }
 
 #[test]

@@ -90,6 +90,29 @@ fn what_compiling_costs_is_what_its_step_takes_longer() {
     );
 }
 
+/// Two threads compile at once for the 20 ms by which their step is longer.
+#[test]
+fn compiling_on_several_threads_saves_the_time_once() {
+    let picture = host_loop(20, "f").replace(
+        "host other: d\n",
+        &format!(
+            "host other: d\n                   : {0}{1}\n                   : {0}{2}\n",
+            run('.', 92),
+            run('q', 20),
+            run('c', 20)
+        ),
+    ) + "\nq = PjitFunction(g)\n";
+    let found = report(&picture);
+    let hint = found.hints.iter().find(|hint| hint.id == "K36").unwrap();
+    assert!(
+        hint.statement.contains("compiling takes 20.00 ms"),
+        "{}",
+        hint.statement
+    );
+    assert!(!hint.statement.contains("longer"), "{}", hint.statement);
+    assert_eq!(hint.saving_ps, Some(Picos::from_ps(1_000_000_000)));
+}
+
 #[test]
 fn compilation_in_the_first_steps_is_warm_up() {
     let picture = "

@@ -146,3 +146,26 @@ fn gaps_are_unexplained_without_programs() {
             .all(|id| report.cannot_tell.iter().any(|rule| rule.id == *id))
     );
 }
+
+/// Of devices that idle equally long the first by name is shown.
+#[test]
+fn the_longest_gaps_are_those_of_the_first_of_equally_idle_devices() {
+    let row = |device: usize, before: usize| {
+        let (first, second) = (20 + before, 40 - before);
+        let line = |own: char| format!("{}{}{}", run(own, first), run('.', 20), run(own, second));
+        format!(
+            "TPU:{device} modules: {}\nTPU:{device} ops: {}\n",
+            line('P'),
+            line('M')
+        )
+    };
+    let picture = format!(
+        "@column 1ms\n{}{}P = jit_step(7)\nM = f [convolution fusion]",
+        row(0, 0),
+        row(1, 5)
+    );
+    let found = report(&picture);
+    let hint = found.hints.iter().find(|hint| hint.id == "K31").unwrap();
+    let starts: Vec<i64> = hint.spots.iter().map(|spot| spot.start_ps.ps()).collect();
+    assert_eq!(starts, [20_000_000_000]);
+}

@@ -280,6 +280,21 @@ fn copies_between_unknown_memories_are_not_said_to_stay_within_the_device() {
     );
 }
 
+/// Of some copies the memories are recorded, of others not.
+#[test]
+fn copies_between_unknown_memories_are_counted() {
+    let picture = format!(
+        "@column 10us\nops: {}xxyyzz\nM = fusion.1 [convolution fusion]\nx = copy-done.1 [copy-done]\n\
+         y = copy-done.2 [copy-done]\n\
+         z = copy-done.3 [copy-done] :: %copy-done.3 = f32[8]{{0}} copy-done(%copy-start.3)",
+        run('M', 60),
+    );
+    let found = report(&picture);
+    let hint = found.hints.iter().find(|hint| hint.id == "K25").unwrap();
+    let said = "; for 2 of these 3 copies it is not recorded between which memories";
+    assert!(hint.statement.ends_with(said), "{}", hint.statement);
+}
+
 #[test]
 fn user_thresholds_and_suppressions_apply() {
     let picture = mixed(10, "copy.1", "copy");

@@ -52,6 +52,18 @@ fn repeated_gather_of_an_operand_is_a_hint() {
     assert!(cannot_tell(&report(&silent), "K05"));
 }
 
+/// A device that runs next to nothing makes no share smaller.
+#[test]
+fn repeated_transfers_are_a_share_of_the_time_of_busy_devices() {
+    let idle = format!("TPU:2 ops: z{}\n", run('.', 99));
+    let picture =
+        gathers(10, "w.1").replace("M = f ", &format!("{idle}z = add.9 [loop fusion]\nM = f "));
+    let found = report(&picture);
+    let hint = found.hints.iter().find(|hint| hint.id == "K05").unwrap();
+    let said = "are exposed for 10.0 % of the time of busy devices";
+    assert!(hint.statement.ends_with(said), "{}", hint.statement);
+}
+
 /// A hundred columns, so many of them in the four ops of a transfer between slices
 /// that gives the network so many columns.
 pub(super) fn slices(stall: usize, slack: usize, elements: u64) -> String {

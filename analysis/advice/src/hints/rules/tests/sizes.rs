@@ -42,7 +42,8 @@ fn small_batch_reading_all_weights_is_a_hint() {
         .cloned()
         .unwrap();
     assert!(
-        hint.statement.contains("has 16, up to 241"),
+        hint.statement
+            .contains("M of fusion.1 (sequences × tokens of each) is 16, up to 241"),
         "{}",
         hint.statement
     );
@@ -62,7 +63,7 @@ fn small_batch_reading_all_weights_is_a_hint() {
         let saving = hint.map(|hint| hint.saving_ps);
         assert_eq!(saving, Some(None), "{picture}");
     }
-    // That it is bound by HBM follows from the few rows.
+    // That it is bound by HBM follows from the small batch.
     let both: Vec<_> = ids(&few(45, 16))
         .into_iter()
         .filter(|id| ["K13", "K16"].contains(id))

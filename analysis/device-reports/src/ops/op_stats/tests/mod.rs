@@ -277,16 +277,27 @@ fn directions_of_traffic_are_missing_where_they_are_not_recorded() {
         }
         let report = ops_of(&rig.builder.finish());
         let memory = report.rows.last().unwrap().costs.memory.unwrap();
-        (memory.hbm_read_bytes, memory.hbm_write_bytes)
+        let vmem = (memory.vmem_read_bytes, memory.vmem_write_bytes);
+        (memory.hbm_read_bytes, memory.hbm_write_bytes, vmem)
     };
+    let none = (None, None);
     for times in [1, 5] {
         let all = |bytes: u64| Some(bytes * times as u64);
-        assert_eq!(directions(&[], times), (None, None));
+        assert_eq!(directions(&[], times), (None, None, none));
         let unknown = access(Access::Unknown);
-        assert_eq!(directions(&[unknown], times), (None, None));
+        assert_eq!(directions(&[unknown], times), (None, None, none));
         let read = access(Access::Read);
-        assert_eq!(directions(&[read, unknown], times), (None, None));
-        assert_eq!(directions(&[read], times), (all(100), all(0)));
+        assert_eq!(directions(&[read, unknown], times), (None, None, none));
+        assert_eq!(directions(&[read], times), (all(100), all(0), none));
+        // The compiler lists what it placed in VMEM, which is not all that kernels use.
+        let in_vmem = |part| MemoryAccess {
+            space: MemorySpace::Vmem,
+            ..part
+        };
+        let of_vmem = directions(&[read, in_vmem(read)], times);
+        assert_eq!(of_vmem, (all(100), all(0), (all(100), None)));
+        let of_vmem = directions(&[read, in_vmem(read), in_vmem(unknown)], times);
+        assert_eq!(of_vmem, (all(100), all(0), none));
     }
 }
 

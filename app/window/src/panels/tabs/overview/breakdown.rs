@@ -121,7 +121,10 @@ fn about(device: &DeviceBar) -> Vec<String> {
         )
     };
     let window = times::time(device.window_ps);
-    let of = format!("Measured; of {window}, from its first op to the end of its last.");
+    let of = format!(
+        "Times {}; of {window}, from its first op to the end of its last.",
+        times::origin()
+    );
     device.parts.iter().map(line).chain([of]).collect()
 }
 
@@ -152,8 +155,9 @@ fn sum_ui(ui: &mut Ui, group: OpGroup, time: Picos, all: &DeviceTime) {
     });
     let (time, total) = (times::time(time), times::time(all.total_ps));
     shown.response.on_hover_text(format!(
-        "{}: {time} of {total}, sums over {}\nMeasured: self time of ops, of the windows of the devices",
+        "{}: {time} of {total}, sums over {}\nTimes {}: self time of ops, of the windows of the devices",
         group.title(),
-        counted(all.devices.len(), "device")
+        counted(all.devices.len(), "device"),
+        times::origin()
     ));
 }
