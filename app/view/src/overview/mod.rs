@@ -323,6 +323,17 @@ impl KeyFigure {
         self.target.as_ref().is_some_and(Target::is_missed)
     }
 
+    /// How far a bar of the number reaches: to the least value possible where it is a lower bound.
+    pub fn bar(&self) -> Option<f64> {
+        self.low.filter(|_| self.is_lower_bound).or(self.value)
+    }
+
+    /// Where a bar of the number has the mark of its target; `None` where no target is judged.
+    pub fn mark(&self) -> Option<f64> {
+        let target = self.target.as_ref().filter(|target| target.is_judged())?;
+        Some(target.green_percent.0)
+    }
+
     /// The number, as `written`, with what is known of it: `8.25 %`, `at least 8.25 %`, `30 % to 60 %`; `None` where
     /// it is not known.
     pub fn text(&self, written: impl Fn(f64, Unit) -> String) -> Option<String> {
@@ -447,6 +458,30 @@ fn cautions(mut findings: Vec<CaptureFinding>) -> Vec<CaptureFinding> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_bar_says_what_its_text_says() {
+        let mut target = Target {
+            id: "ici",
+            short: "ICI",
+            title: "Links during collectives",
+            light: TargetColor::NotJudged,
+            low_percent: Some(Percent(35.0)),
+            value_percent: Some(Percent(71.0)),
+            is_lower_bound: true,
+            green_percent: Percent(85.0),
+            red_percent: Percent(50.0),
+            is_at_least: true,
+            of: String::new(),
+            provenance: Provenance::Derived,
+            note: None,
+        };
+        let figure = KeyFigure::of_target(&target);
+        assert_eq!((figure.bar(), figure.mark()), (Some(35.0), None));
+        (target.light, target.is_lower_bound) = (TargetColor::Amber, false);
+        let figure = KeyFigure::of_target(&target);
+        assert_eq!((figure.bar(), figure.mark()), (Some(71.0), Some(85.0)));
+    }
 
     #[test]
     fn the_caution_that_explains_the_figures_comes_before_its_equals() {

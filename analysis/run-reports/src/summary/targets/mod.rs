@@ -407,6 +407,11 @@ impl Target {
         matches!(self.light, TargetColor::Red | TargetColor::Amber)
     }
 
+    /// Whether it has a light.
+    pub fn is_judged(&self) -> bool {
+        self.is_missed() || self.light == TargetColor::Green
+    }
+
     /// The achieved value with what is known of it: `30.0 % to 60.0 %`, `at least 8.2 %`.
     pub fn reached(&self) -> Option<String> {
         let value = self.value_percent?;
