@@ -114,9 +114,15 @@ fn lost_in_words(
             1 => "one place is damaged".to_owned(),
             count => format!("{} places are damaged", number::count(count as f64)),
         };
-        let bytes = number::value(damaged.skipped_bytes.unwrap_or_default() as f64, Unit::Bytes);
+        let bytes = number::value(
+            damaged.skipped_bytes.unwrap_or_default() as f64,
+            Unit::Bytes,
+        );
         format!("{places}: at least {bytes}{share} were not read, nor the events in them")
     });
     let rest = rest.map(|_| "what follows the end of the document was not read".to_owned());
-    sentence(&joined([damaged, rest, events].into_iter().flatten(), "; besides, "))
+    sentence(&joined(
+        [damaged, rest, events].into_iter().flatten(),
+        "; besides, ",
+    ))
 }

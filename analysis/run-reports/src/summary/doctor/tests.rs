@@ -479,6 +479,7 @@ fn what_follows_a_document_is_no_event() {
         "What follows the end of the document was not read."
     );
     let both = message(&lossy(57_300, true));
-    let expected = "(57.3 % of the file) were not read, nor the events in them; besides, what follows the end";
+    let expected =
+        "(57.3 % of the file) were not read, nor the events in them; besides, what follows the end";
     assert!(both.contains(expected), "{both}");
 }

@@ -2,7 +2,7 @@
 //!
 //! | target | green | red |
 //! |---|---|---|
-//! | speed of matrix ops, of peak FLOP/s | > 80 % | < 50 % |
+//! | speed of matrix ops in the steady steps, of peak FLOP/s | > 80 % | < 50 % |
 //! | HBM bandwidth while busy, of peak | > 70 % | < 40 % |
 //! | compiling, of the capture | < 5 % | > 15 % |
 //! | waiting for input, of the time of a device | < 10 % | ≥ 20 % |
