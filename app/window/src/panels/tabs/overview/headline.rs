@@ -48,7 +48,8 @@ pub fn limit_ui(ui: &mut Ui, context: PanelContext<'_>, view: &mut Vec<ViewComma
     }
     late_ui(ui, context, view);
     let slices = counted(context.trace.model.slice_count() as u64, "slice");
-    let ran = overview.ran.words(times::time).into_iter().chain([slices]);
+    let ran = overview.ran.on_devices_of(&context.whole.overview().ran);
+    let ran = ran.words(times::time).into_iter().chain([slices]);
     remark_ui(ui, &ran.collect::<Vec<_>>().join("  ·  "));
     if let Some(outside) = overview.outside(times::time) {
         remark_ui(ui, &outside);
