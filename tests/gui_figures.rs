@@ -231,7 +231,7 @@ fn figures_keep_their_places_while_reports_are_computed() {
 const METRICS: [(&str, &str); 6] = [
     ("mfu_steady_percent", "MFU, steady steps"),
     ("mfu_window_percent", "MFU, first op to last"),
-    ("mxu_util_on_mxu_ops_percent", "FLOPs in matrix ops"),
+    ("mxu_util_steady_percent", "Matrix FLOPs, steady steps"),
     ("mxu_hw_percent", "MXU by hardware counter"),
     ("hbm_util_steady_percent", "HBM, steady steps"),
     ("device_idle_percent", "Idle, first op to last"),

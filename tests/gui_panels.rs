@@ -156,6 +156,8 @@ fn lists_of_ops_follow_the_timeline() {
     }
     want(&mut window, ViewCommand::ShowPanel(Panel::Details, false));
     want(&mut window, ViewCommand::ShowTab("overview".to_owned()));
+    // The ops are the last part of the overview.
+    window.set_size(vec2(1400.0, 1300.0));
     select(&mut window, "op.200");
     assert!(
         window.query_by_label("Op op.200").is_none(),

@@ -107,6 +107,8 @@ fn tooltips_say_that_predicted_times_were_not_measured() {
         ("synthetic_v5e_layer_measured.xplane.pb", "inferred"),
     ] {
         let mut window = window_of_samples(1400.0);
+        // All figures are in sight.
+        window.set_size(vec2(1400.0, 1200.0));
         open(&mut window, &sample(name));
         window.get_by_label("More figures").click();
         settle(&mut window);

@@ -219,6 +219,7 @@ pub const METRICS: &[SummaryMetric] = metrics! {
     Run "flops_util_busy" pct Higher "" "FLOPs, of the peak over the time in which ops ran";
     Run "flops_util_capture" pct Higher "" "FLOPs, of the peak over the profiling session";
     Run "mxu_util_on_mxu_ops" pct Higher "" "FLOPs of matrix ops and of kernels that declare FLOPs, of the peak over their time" also "mxu.utilization_pct";
+    Run "mxu_util_steady" pct Higher "" "FLOPs of matrix ops and of kernels that declare FLOPs, of the peak over their time in the steady steps";
     Run "mxu_hw" pct Higher "" "Matrix unit utilization by hardware counter";
     Run "mxu_busy_fraction" pct Higher "" "Time in matrix ops and in kernels that declare FLOPs, of the window";
     Run "hbm_util_window" pct Higher "" "HBM traffic, of the peak bandwidth over the window" also "hbm.utilization_pct";

@@ -150,7 +150,7 @@ mod tests {
             ops    : ffffgggg
 
             M = jit_step(7)
-            f = fusion.1 [convolution fusion] flops=2e8 hbm_read=4e6
+            f = fusion.1 [convolution fusion] flops=2e8 hbm_read=2e6
             g = fusion.2 [convolution fusion] flops=2e6 hbm_read=1e6
             ",
         );

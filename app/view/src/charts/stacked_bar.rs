@@ -29,6 +29,29 @@ pub fn role_of_use(id: TimeUse) -> ColorRole {
     ColorRole::group(found.unwrap_or(OpGroup::Idle))
 }
 
+/// A line around idle time, which has nearly the colour of the ground.
+pub(super) fn outline(
+    drawing: &mut Drawing,
+    role: ColorRole,
+    (x, y): DrawingPoint,
+    (width, height): (f32, f32),
+) {
+    if role != ColorRole::group(OpGroup::Idle) || width < 3.0 || height < 2.0 {
+        return;
+    }
+    let ([left, right], [top, bottom]) = ([x + 0.5, x + width - 0.5], [y + 0.5, y + height - 0.5]);
+    let corners = [
+        (left, top),
+        (right, top),
+        (right, bottom),
+        (left, bottom),
+        (left, top),
+    ];
+    for ends in corners.windows(2) {
+        drawing.line(ends[0], ends[1], ColorRole::TextWeak, 1.0);
+    }
+}
+
 impl StackedBar {
     pub fn of_step(parts: &[(StepPart, i64)], whole_ps: i64) -> Self {
         let part = |&(part, ps): &(StepPart, i64)| (role_of(part), part.title(), ps);
@@ -58,6 +81,7 @@ impl StackedBar {
             let width = (frame.width * share as f32).min(frame.width - used);
             let (left, title) = (x + used, frame.titled(|| self.text(part, frame)));
             drawing.rect(left, y, width, height, role, &title);
+            outline(drawing, role, (left, y), (width, height));
             if height >= NAMED {
                 let text = format!("{name} {:.1}", Percent(100.0 * share));
                 let color = match role {

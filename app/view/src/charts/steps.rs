@@ -5,7 +5,7 @@ use analysis::facts::Step;
 use analysis::reports::{DividedStep, StepPart, StepPartsReport};
 use session::number::counted;
 
-use super::stacked_bar::{StackedBar, role_of};
+use super::stacked_bar::{StackedBar, outline, role_of};
 use super::{Chart, ChartFrame, ChartSwatch};
 use crate::drawing::{
     Anchor, ColorRole, Drawing, Ink, PlotArea, PlotRange, neighbours_per_label, width_of,
@@ -66,6 +66,7 @@ impl StepsChart<'_> {
             if height > 0.05 {
                 let fill = Ink::from(role).over(ColorRole::Panel, share);
                 drawing.rect(x, top, width, height, fill, &frame.titled(title));
+                outline(drawing, role, (x, top), (width, height));
             }
         };
         if bar.parts.is_empty() {

@@ -2,6 +2,7 @@
 //! selects what it has room for, formats the numbers and lays them out.
 
 mod device_time;
+mod key_figure;
 mod report_source;
 mod what_ran;
 
@@ -15,20 +16,22 @@ use analysis::reports::{
     Balance, CaptureFinding, Doctor, Ops, Overlap, OverlapReport, StepPart, StepParts, Steps,
     Utilization, UtilizationReport,
 };
-use analysis::{LowerBound, Metric, Provenance, counted};
+use analysis::{Provenance, counted};
 use session::Session;
 use trace_model::Severity;
 
 use analysis::{capitalised, sentence};
 
 pub use device_time::{DeviceBar, DeviceTime, share, sum};
+pub use key_figure::KeyFigure;
 pub use report_source::ReportSource;
 pub use what_ran::{WhatRan, steps_in_words};
 
 /// Utilization, in this order, in words that fit a terminal.
-const UTILIZATION: [(&str, &str); 7] = [
+const UTILIZATION: [(&str, &str); 8] = [
     ("mfu_steady_percent", "MFU, steady steps"),
     ("mfu_window_percent", "MFU, first op to last"),
+    ("mxu_util_steady_percent", "Matrix FLOPs, steady steps"),
     ("mxu_util_on_mxu_ops_percent", "FLOPs in matrix ops"),
     ("mxu_hw_percent", "MXU by hardware counter"),
     ("hbm_util_steady_percent", "HBM, steady steps"),
@@ -36,46 +39,46 @@ const UTILIZATION: [(&str, &str); 7] = [
     ("device_idle_percent", "Idle, first op to last"),
 ];
 /// Metrics that few captures have; shown only if known.
-const OPTIONAL: [&str; 3] = [
+const OPTIONAL: [&str; 4] = [
     "mfu_steady_percent",
+    "mxu_util_steady_percent",
     "mxu_hw_percent",
     "hbm_util_steady_percent",
 ];
 /// Metrics that only some screens have room for, by their own titles.
 const MORE: [&str; 2] = ["wait_percent", "window_of_capture_percent"];
-/// The metric that has the value of a target, and the target.
-const JUDGED: (&str, &str) = ("mxu_util_on_mxu_ops_percent", "mxu");
 /// Suffix of titles that name the window of a device.
 const OF_WINDOW: &str = ", first op to last";
 
 /// Figures that matter for what limits a run: of those that are known, the first ones are shown.
 pub const FIGURES: usize = 4;
-const OF_WAITING: [&str; 4] = [
+const OF_WAITING: &[&str] = &[
     "input",
     "device_idle_percent",
     "compile",
     "mfu_steady_percent",
 ];
-const OF_MEMORY: [&str; 4] = [
+const OF_MEMORY: &[&str] = &[
     "hbm",
     "hbm_util_steady_percent",
     "device_idle_percent",
     "mfu_steady_percent",
 ];
-const OF_COMMUNICATION: [&str; 4] = [
+const OF_COMMUNICATION: &[&str] = &[
     "ici",
     "mfu_steady_percent",
     "hbm_util_steady_percent",
     "device_idle_percent",
 ];
-const OF_COMPUTE: [&str; 4] = [
+const OF_COMPUTE: &[&str] = &[
+    "mxu_util_steady_percent",
     "mxu_util_on_mxu_ops_percent",
     "hbm",
     "hbm_util_steady_percent",
     "mfu_steady_percent",
 ];
 /// In place of those that are not known.
-const OTHERWISE: [&str; 8] = [
+const OTHERWISE: &[&str] = &[
     "mfu_steady_percent",
     "mfu_window_percent",
     "hbm_util_steady_percent",
@@ -105,28 +108,6 @@ pub struct Overview {
     pub hints: Option<HintsReport>,
     /// What limits how far the capture can be trusted, the worst first; of equals that which explains the figures.
     pub health: Vec<CaptureFinding>,
-}
-
-/// A headline number.
-pub struct KeyFigure {
-    /// Stable name of the metric or target.
-    pub id: &'static str,
-    pub title: &'static str,
-    /// The number; `None` where it is not known.
-    pub value: Option<f64>,
-    /// The least value possible, where it is known as a range.
-    pub low: Option<f64>,
-    /// Whether it is a lower bound; the note gives the reason.
-    pub is_lower_bound: bool,
-    /// Unit of the value.
-    pub unit: Unit,
-    /// Its denominator, or the span that it covers.
-    pub of: String,
-    /// Where it comes from.
-    pub provenance: Provenance,
-    /// Why it is missing, or a remark.
-    pub note: Option<String>,
-    pub target: Option<Target>,
 }
 
 impl Overview {
@@ -214,7 +195,7 @@ impl Overview {
             Some(_) => OF_COMPUTE,
         };
         let mut chosen: Vec<&KeyFigure> = Vec::new();
-        for id in first.into_iter().chain(OTHERWISE) {
+        for &id in first.iter().chain(OTHERWISE) {
             let mut known = self
                 .figures()
                 .filter(|figure| figure.id == id && figure.value.is_some());
@@ -243,96 +224,6 @@ impl Overview {
             .chain(&self.utilization)
             .chain(&self.more)
             .chain(&self.other_targets)
-    }
-}
-
-impl KeyFigure {
-    fn of_metric(title: &'static str, metric: &Metric, targets: &[Target]) -> Self {
-        let Metric {
-            value,
-            is_lower_bound,
-            unit,
-            of,
-            provenance,
-            note,
-            ..
-        } = metric.clone();
-        let target = targets
-            .iter()
-            .find(|target| (metric.id, target.id) == JUDGED)
-            .cloned();
-        Self {
-            id: metric.id,
-            title,
-            value,
-            low: None,
-            is_lower_bound,
-            unit,
-            of,
-            provenance,
-            note,
-            target,
-        }
-    }
-
-    /// The value of a target.
-    pub fn of_target(target: &Target) -> Self {
-        let Target {
-            title,
-            value_percent,
-            low_percent,
-            is_lower_bound,
-            of,
-            provenance,
-            note,
-            ..
-        } = target.clone();
-        let unit = Unit::Percent;
-        Self {
-            id: target.id,
-            title,
-            value: value_percent.map(|share| share.0),
-            low: low_percent.map(|share| share.0),
-            is_lower_bound,
-            unit,
-            of,
-            provenance,
-            note,
-            target: Some(target.clone()),
-        }
-    }
-
-    fn time([id, title]: [&'static str; 2], ps: f64, of: String, provenance: Provenance) -> Self {
-        let unit = Unit::Picoseconds;
-        let (low, is_lower_bound) = (None, false);
-        Self {
-            id,
-            title,
-            value: Some(ps),
-            low,
-            is_lower_bound,
-            unit,
-            of,
-            provenance,
-            note: None,
-            target: None,
-        }
-    }
-
-    fn is_missed(&self) -> bool {
-        self.target.as_ref().is_some_and(Target::is_missed)
-    }
-
-    /// The number, as `written`, with what is known of it: `8.25 %`, `at least 8.25 %`, `30 % to 60 %`; `None` where
-    /// it is not known.
-    pub fn text(&self, written: impl Fn(f64, Unit) -> String) -> Option<String> {
-        let value = written(self.value?, self.unit);
-        let low = self.low.map(|low| written(low, self.unit));
-        Some(match low {
-            low if self.is_lower_bound => LowerBound(true).of(low.unwrap_or(value)),
-            Some(low) => format!("{low} to {value}"),
-            None => value,
-        })
     }
 }
 
@@ -368,11 +259,15 @@ fn utilization(
             .metric(id)
             .is_some_and(|metric| metric.value.is_some())
     };
-    // There is no room for both of HBM; the table of utilization has them.
-    let skipped = is_known("hbm_util_steady_percent").then_some("hbm_util_window_percent");
+    // There is no room for both of HBM and of matrix ops; the table of utilization has them.
+    let is_skipped = |id: &str| match id {
+        "hbm_util_window_percent" => is_known("hbm_util_steady_percent"),
+        "mxu_util_on_mxu_ops_percent" => is_known("mxu_util_steady_percent"),
+        _ => false,
+    };
     let listed = UTILIZATION
         .iter()
-        .filter(|(id, _)| Some(*id) != skipped && (is_known(id) || !OPTIONAL.contains(id)));
+        .filter(|(id, _)| !is_skipped(id) && (is_known(id) || !OPTIONAL.contains(id)));
     let own = |title: &'static str| {
         if is_whole {
             title

@@ -9,6 +9,7 @@ use session::{Session, devices_of_all};
 use super::report_source::ReportSource;
 
 /// Devices, steps and length of a capture.
+#[derive(Clone)]
 pub struct WhatRan {
     /// `4 of 8 × TPU v6 Lite`.
     devices: Option<String>,
@@ -28,6 +29,14 @@ impl WhatRan {
             devices,
             steps: steps.flatten(),
             captured: model.extent().dur(),
+        }
+    }
+
+    /// The same with the devices of the whole trace: what is known of a part does not tell how many the program has.
+    pub fn on_devices_of(&self, whole: &Self) -> Self {
+        Self {
+            devices: whole.devices.clone(),
+            ..self.clone()
         }
     }
 

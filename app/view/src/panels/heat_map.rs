@@ -110,6 +110,8 @@ pub struct HeatMap {
     pub devices: Vec<HeatDevice>,
     /// Minimum and maximum of the counted cells.
     pub range: (Picos, Picos),
+    /// The values of the first and the last colour: the range, unless it is narrower than a fiftieth of the median step.
+    pub scale: (Picos, Picos),
     /// The row that stands out: its median is above that of all others by more than a tenth of the range, and by more
     /// than half a percent of the median step.
     pub hottest: Option<usize>,
@@ -183,13 +185,13 @@ impl HeatMap {
         );
         let time = time.unwrap_or_default();
         // Nearly equal devices must have the same colour.
-        let span = (range.1 - range.0).ps().max(time.ps() / LEAST_SPAN).max(1) as f32;
+        let span = (range.1 - range.0).ps().max(time.ps() / LEAST_SPAN).max(1);
         for cell in devices
             .iter_mut()
             .flat_map(|device| &mut device.cells)
             .flatten()
         {
-            cell.heat = ((cell.value - range.0).ps() as f32 / span).clamp(0.0, 1.0);
+            cell.heat = ((cell.value - range.0).ps() as f32 / span as f32).clamp(0.0, 1.0);
         }
         let hottest = hottest(&devices, range, time);
         Some(Self {
@@ -197,6 +199,7 @@ impl HeatMap {
             steps: columns,
             devices,
             range,
+            scale: (range.0, range.0 + Picos::from_ps(span)),
             hottest,
         })
     }
@@ -288,6 +291,7 @@ mod tests {
     fn straggler_row_is_highlighted_by_work() {
         let work = map(HeatQuantity::Work);
         assert_eq!(work.devices.len(), 8);
+        assert_eq!(work.scale, work.range);
         let name = |map: &HeatMap| map.hottest.map(|at| map.devices[at].name.clone());
         assert_eq!(
             name(&work).as_deref(),
@@ -300,6 +304,9 @@ mod tests {
             None,
             "collectives make all of them take equally long"
         );
+        let time = map(HeatQuantity::Time);
+        assert_eq!(time.scale.0, time.range.0);
+        assert!(time.scale.1 > time.range.1, "equal steps have one colour");
         for device in &work.devices {
             for cell in device.cells.iter().flatten() {
                 assert!(

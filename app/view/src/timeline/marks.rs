@@ -76,10 +76,12 @@ impl TimeArea {
         // Steps of devices whose clocks differ begin almost together, and their names must not overlap.
         let mut free = self.left;
         let usual = self.usual_width(bands);
-        let (every, least) = (steps_per_name(usual, bands), least_width(usual));
-        for band in bands {
+        let wide = widest_name(bands) + 8.0;
+        let (every, least) = (neighbours_per_label(usual, wide) as u32, least_width(usual));
+        for (at, band) in bands.iter().enumerate() {
             let (left, right) = self.ends(band.range);
-            let (is_named, is_drawn) = (band.number.is_multiple_of(every), right - left >= least);
+            let (is_wide, is_drawn) = (right - left >= wide, right - left >= least);
+            let is_named = is_wide || band.number.is_multiple_of(every);
             // There can be many more than points.
             if right <= left || !(is_named || is_drawn) {
                 continue;
@@ -98,8 +100,14 @@ impl TimeArea {
             }
             let x = left + 4.0;
             // A truncated number would be read as another number.
-            let end = if every > 1 { self.right() } else { right };
-            let fits = |text: &&str| width_of(text, FONT) <= end - left - 8.0;
+            let is_long = every > 1 && !is_wide;
+            let end = if is_long { self.right() } else { right };
+            let covers = |text: &str| {
+                let after = bands[at + 1..].iter().map(|band| self.ends(band.range));
+                let mut below = after.take_while(|ends| ends.0 < x + width_of(text, FONT));
+                is_long && below.any(|(left, right)| right - left >= wide)
+            };
+            let fits = |text: &&str| width_of(text, FONT) <= end - left - 8.0 && !covers(text);
             let long = Some(long.as_str()).filter(|_| every == 1);
             let text = long
                 .into_iter()
@@ -208,11 +216,12 @@ fn least_width(usual: f32) -> f32 {
     if usual < MIN_BAND { WIDE_BAND } else { 0.0 }
 }
 
-/// How many steps share a name, so that names come at regular intervals where they do not fit every step. The last one has
-/// the longest number.
-fn steps_per_name(usual: f32, bands: &[StepBand]) -> u32 {
-    let longest = bands.last().map(|band| width_of(&band.short_name(), FONT));
-    neighbours_per_label(usual, longest.unwrap_or_default() + 8.0) as u32
+/// The width of the longest name, which the last step has. Where it does not fit every step, names come at regular
+/// intervals, and in those that are wider.
+fn widest_name(bands: &[StepBand]) -> f32 {
+    bands
+        .last()
+        .map_or(0.0, |band| width_of(&band.short_name(), FONT))
 }
 
 #[cfg(test)]
@@ -222,7 +231,12 @@ mod tests {
 
     /// The names of forty steps of this width, which follow each other.
     fn names(width: f32) -> Vec<String> {
-        let time = |at: i64| Timestamp::from_ps(at * 1_000);
+        names_of(width, |at| at)
+    }
+
+    /// The names of forty steps that begin at these multiples of a width.
+    fn names_of(width: f32, begins: fn(i64) -> i64) -> Vec<String> {
+        let time = |at: i64| Timestamp::from_ps(begins(at) * 1_000);
         let band = |number: u32| StepBand {
             range: TimeRange::new(time(number.into()), time(i64::from(number) + 1)),
             time: Picos::from_ps(1_000),
@@ -234,7 +248,7 @@ mod tests {
         let area = TimeArea {
             left: 0.0,
             top: 0.0,
-            width: 40.0 * width,
+            width: begins(40) as f32 * width,
             height: 20.0,
             time: Viewport::of(TimeRange::new(time(0), time(40))),
         };
@@ -255,5 +269,15 @@ mod tests {
         assert_eq!(names(18.0), every(2).collect::<Vec<_>>());
         assert_eq!(names(8.0), every(5).collect::<Vec<_>>());
         assert_eq!(names(3.0), every(10).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn names_of_narrow_steps_do_not_cover_wide_ones() {
+        let own = names_of(3.0, |at| if at > 1 { at + 100 } else { at });
+        assert_eq!(
+            own[..2],
+            ["1", "10"],
+            "the first one has no room of its own"
+        );
     }
 }

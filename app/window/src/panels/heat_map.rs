@@ -97,7 +97,7 @@ pub fn heat_map_ui(
             ui.selectable_value(&mut wanted, quantity, title)
                 .on_hover_text(about);
         }
-        scale_ui(ui);
+        scale_ui(ui, map.scale);
     });
     let hottest = map.hottest.and_then(|at| map.devices.get(at));
     if let Some((device, median)) = hottest.and_then(|device| Some((device, device.median?))) {
@@ -112,27 +112,15 @@ pub fn heat_map_ui(
     state.quantity = wanted;
 }
 
-/// The colours from least to most.
-fn scale_ui(ui: &mut Ui) {
+/// The colours between the values of their ends.
+fn scale_ui(ui: &mut Ui, (least, most): (Picos, Picos)) {
     let theme = theme::current(ui);
-    let (rect, _) = ui.allocate_exact_size(vec2(112.0, 12.0), Sense::hover());
-    let font = FontId::proportional(10.5);
+    let text = |time| RichText::new(times::time(time)).size(10.5).weak();
+    ui.add_space(8.0);
+    ui.label(text(least));
+    ui.add_space(4.0);
+    let (bar, _) = ui.allocate_exact_size(vec2(44.0, 10.0), Sense::hover());
     let painter = ui.painter();
-    painter.text(
-        rect.left_center() + vec2(8.0, 0.0),
-        Align2::LEFT_CENTER,
-        "least",
-        font.clone(),
-        theme.text_weak,
-    );
-    painter.text(
-        rect.right_center(),
-        Align2::RIGHT_CENTER,
-        "most",
-        font,
-        theme.text_weak,
-    );
-    let bar = Rect::from_min_max(rect.min + vec2(38.0, 1.0), rect.max - vec2(30.0, 1.0));
     for step in 0..11_u8 {
         let share = f32::from(step) / 10.0;
         let width = bar.width() / 11.0;
@@ -142,6 +130,8 @@ fn scale_ui(ui: &mut Ui) {
         );
         painter.rect_filled(at, 0.0, color(theme, share));
     }
+    ui.add_space(4.0);
+    ui.label(text(most));
 }
 
 /// From the ground to the colour of warnings.

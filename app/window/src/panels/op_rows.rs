@@ -28,8 +28,8 @@ pub const COLUMNS: [(&str, &str); 5] = [
     ),
     (
         "self time",
-        "Time of executions without their child ops: in a step on a device, the mean over all; where there are no \
-         steps, on a device",
+        "Time of executions without their child ops: in a step on a device, the mean over all, with what runs \
+         outside of steps; where there are no steps, on a device",
     ),
     ("runs", "Executions on all devices"),
 ];

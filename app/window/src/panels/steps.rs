@@ -26,6 +26,13 @@ pub struct StepsState {
     is_divided: bool,
 }
 
+/// Why there are no steps.
+fn why_ui(ui: &mut Ui, report: &StepsReport) {
+    for reason in &report.why {
+        ui.label(RichText::new(reason).small().weak());
+    }
+}
+
 /// Step times in trace order; a click shows the step and limits the reports to it.
 pub fn steps_ui(
     ui: &mut Ui,
@@ -38,10 +45,7 @@ pub fn steps_ui(
         Ok(Some(report)) => {
             section_ui(ui, "Steps", "");
             ui.weak("No steps were found.");
-            for reason in &report.why {
-                ui.label(RichText::new(reason).small().weak());
-            }
-            return;
+            return why_ui(ui, report);
         }
         Ok(None) => {
             section_ui(ui, "Steps", "");
@@ -53,10 +57,15 @@ pub fn steps_ui(
             return reason_ui(ui, reason);
         }
     };
-    let note = report.time.map_or_else(String::new, |steps| {
-        steps_in_words(&steps, "complete step", time)
-    });
-    section_ui(ui, "Steps", &note);
+    if report.has_steps() {
+        let note = report.time.map_or_else(String::new, |steps| {
+            steps_in_words(&steps, "complete step", time)
+        });
+        section_ui(ui, "Steps", &note);
+    } else {
+        section_ui(ui, "Steps", "the whole capture counts as one");
+        why_ui(ui, report);
+    }
     let divided = context.whole.get::<StepParts>().ok().flatten();
     if made.bars.is_none() || made.is_divided != divided.is_some() {
         *made = StepsState {

@@ -197,7 +197,7 @@ impl Timeline {
         self.tiles
             .begin_frame(NEW_TILES, Some(Instant::now() + TIME_FOR_TILES));
         self.list.fill(trace.scene(), &window, &mut self.tiles);
-        if self.tiles.is_incomplete() {
+        if self.is_incomplete() {
             ui.ctx().request_repaint();
         }
 
@@ -317,6 +317,11 @@ impl Timeline {
     /// The visible times in the last frame, which lag behind during an animation.
     pub fn shown(&self) -> Option<Viewport> {
         self.shown
+    }
+
+    /// Whether the last frame lacked slices that the next ones will show.
+    pub fn is_incomplete(&self) -> bool {
+        self.tiles.is_incomplete()
     }
 
     /// What was drawn, for exporting pictures.

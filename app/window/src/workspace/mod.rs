@@ -180,9 +180,10 @@ impl Workspace {
         self.trace.model.is_partial()
     }
 
-    /// Whether nothing is being computed.
+    /// Whether nothing is being computed, and all slices in sight are drawn.
     pub fn is_settled(&self) -> bool {
         self.has_asked
+            && !self.timeline.is_incomplete()
             && self.reports.is_settled()
             && self.scoped.is_settled()
             && self.with_data.is_settled()

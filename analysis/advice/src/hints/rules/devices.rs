@@ -1,6 +1,7 @@
 //! Rules about devices, hosts and steps that differ from each other.
 
 use super::prelude::*;
+use device_reports::steps::balance::SKEW;
 use device_reports::{Balance, BalanceReport, DeviceLoad};
 use math::stats;
 
@@ -30,11 +31,6 @@ pub(super) static RULES: &[Rule] = &[
     rule!("K46", "A device is mostly idle", High, [], unused),
 ];
 
-static SKEW: Threshold = Threshold::percent(
-    "K06.wait_percent",
-    3.0,
-    "chips of one kind at one clock differ by a percent",
-);
 static IMBALANCE: Threshold = Threshold::percent(
     "K07.imbalance_percent",
     5.0,
@@ -51,12 +47,9 @@ fn worst(
     devices: &[DeviceLoad],
     of: impl Fn(&DeviceLoad) -> Option<f64>,
 ) -> Option<(&DeviceLoad, f64, &str)> {
-    let known = devices.iter().filter_map(|device| {
-        Some((
-            device,
-            100.0 * of(device)? / device.window_ps.filter(|&window| window > 0.0)?,
-        ))
-    });
+    let known = devices
+        .iter()
+        .filter_map(|device| Some((device, device.of_window(of(device))?.0)));
     let ((device, percent), are_equal) = math::most(known, |one| one.1, |one| &one.0.core)?;
     Some((device, percent, who(&device.core, are_equal)))
 }

@@ -34,7 +34,7 @@ pub fn cause(model: &TraceModel, row: &OpRow, limit: BoundBy, peaks: &Peaks) -> 
 }
 
 /// One clause for each limit that is exceeded: `3 ops above the peak of HBM …`.
-pub(super) fn notes(cores: &[CoreOps]) -> Vec<String> {
+pub(super) fn notes(cores: &[CoreOps], rows: &[OpRow]) -> Vec<String> {
     let all: Vec<&CoreOps> = cores.iter().collect();
     let exceeded = |limit: &BoundBy| {
         all.iter()
@@ -59,8 +59,18 @@ pub(super) fn notes(cores: &[CoreOps]) -> Vec<String> {
             "bytes"
         };
         let time = BeyondPeak::time_of(&all, limit);
+        let is_outer = |row: &&OpRow| {
+            !row.is_leaf && row.rates.beyond_peak.is_some_and(|(own, _)| own == limit)
+        };
+        let outer = match rows.iter().filter(is_outer).count() {
+            0 => String::new(),
+            count => format!(
+                ", which never count the {} with others inside that are above it, too",
+                counted(count, "op")
+            ),
+        };
         format!(
-            "{ops} of {time} {verb} above the peak ({}), which is impossible: their {what} are left out of sums",
+            "{ops} of {time} {verb} above the peak ({}), which is impossible: their {what} are left out of sums{outer}",
             limit.title()
         )
     };

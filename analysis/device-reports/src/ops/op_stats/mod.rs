@@ -174,7 +174,7 @@ fn report(cx: &Context<'_>, cores: Vec<CoreOps>, merged: MergedRows<'_>) -> OpsR
     {
         notes.push(DIFFERENT_PEAKS.to_owned());
     }
-    notes.extend(beyond::notes(&cores));
+    notes.extend(beyond::notes(&cores, &rows));
     let sums_over = SumOver::of(cx, cores.len());
     OpsReport {
         rows,

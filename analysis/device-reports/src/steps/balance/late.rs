@@ -3,8 +3,12 @@
 use facts::prelude::*;
 use math::stats::median;
 
-use super::{BalanceReport, DeviceLoad, MOST_OF_WAITING};
+use super::{BalanceReport, DeviceLoad};
 
+/// The device that causes more than this of all waiting is the one that the others wait for.
+const MOST_OF_WAITING: Percent = Percent(50.0);
+/// Of two devices, one causes at least half of all waiting, by chance, too.
+const MOST_OF_TWO: Percent = Percent(75.0);
 /// Devices are late together if they are awaited, or work longer than the median device, at least this part as long as
 /// the first of them.
 const AS_LATE: f64 = 0.5;
@@ -45,10 +49,13 @@ impl LateDevices<'_> {
 }
 
 impl BalanceReport {
-    /// The devices that the others wait for most of the time; `None` if nobody waits, if it is not known, or if the one
-    /// that comes last changes.
+    /// The devices that the others wait for most of the time; `None` if nobody waits for long, if it is not known, or if
+    /// the one that comes last changes.
     pub fn late(&self) -> Option<LateDevices<'_>> {
         let (first, _) = self.awaited()?;
+        let waits = |own: &DeviceLoad| own.of_window(own.skew_wait_ps);
+        let waits_long = |own| waits(own).is_some_and(|part| part >= self.least_wait);
+        self.devices.iter().find(|own| waits_long(own))?;
         let works: Vec<f64> = self.devices.iter().filter_map(|own| own.work_ps).collect();
         let middle = median(&works)?;
         let excess = |own: &DeviceLoad| own.work_ps.map_or(0.0, |work| work - middle);
@@ -65,7 +72,11 @@ impl BalanceReport {
         };
         let all = of(&mut self.devices.iter());
         let share = Percent(100.0 * of(&mut devices.iter().copied()) / all);
-        (share > MOST_OF_WAITING).then_some(LateDevices {
+        let least = match works.len() {
+            2 => MOST_OF_TWO,
+            _ => MOST_OF_WAITING,
+        };
+        (share > least).then_some(LateDevices {
             devices,
             share,
             all: works.len(),

@@ -68,6 +68,13 @@ pub struct DeviceLoad {
     pub absence: Option<String>,
 }
 
+impl DeviceLoad {
+    /// A time as a part of its window; `None` where one of the two is not known.
+    pub fn of_window(&self, time_ps: Option<f64>) -> Option<Percent> {
+        Percent::ratio(time_ps?, self.window_ps?)
+    }
+}
+
 /// How a device or host stands out.
 fn remark(is_straggler: bool, absence: Option<&str>) -> Cell {
     let words = is_straggler

@@ -73,6 +73,7 @@ impl Analysis for Balance {
             quantities,
             host_quantities,
             steps: compared,
+            least_wait: Percent(SKEW.of(cx.options)),
         })
     }
 }
@@ -94,10 +95,17 @@ pub struct BalanceReport {
     pub host_quantities: Vec<BalancedQuantity>,
     /// Each counted step; the whole window as one where no steps were found.
     pub steps: Vec<StepBalance>,
+    /// Devices that wait a smaller part of their windows for the last one do not wait for anyone.
+    #[serde(skip)]
+    pub least_wait: Percent,
 }
 
-/// The device that causes more than this of all waiting is the one that the others wait for.
-pub const MOST_OF_WAITING: Percent = Percent(50.0);
+/// From which part of the window of a device on it matters that it waits for the last one.
+pub static SKEW: Threshold = Threshold::percent(
+    "K06.wait_percent",
+    3.0,
+    "chips of one kind at one clock differ by a percent",
+);
 
 impl BalanceReport {
     /// The load of a device.

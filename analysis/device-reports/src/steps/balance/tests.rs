@@ -306,3 +306,18 @@ fn all_late_devices_are_named() {
     let turns = report(&parallel(1, &turns)).unwrap();
     assert_eq!(names(&turns), None, "they come last in turns");
 }
+
+#[test]
+fn short_waits_and_chance_make_no_device_late() {
+    let late = |work: &[&[i64]]| names(&report(&parallel(1, work)).unwrap());
+    let short: [&[i64]; 3] = [&[10_000, 10_000, 10_000, 10_020]; 3];
+    assert_eq!(late(&short), None, "the others wait 0.2 % of a step");
+    let one: [&[i64]; 3] = [&[100, 130]; 3];
+    assert_eq!(late(&one).as_deref(), Some("/device:TPU:1"));
+    let by_chance: [&[i64]; 3] = [&[100, 130], &[130, 100], &[100, 130]];
+    assert_eq!(
+        late(&by_chance),
+        None,
+        "of two, one always comes last more often"
+    );
+}

@@ -19,6 +19,7 @@ use clocks::clock_shifts;
 
 pub use facts::CaptureFact;
 pub use finding::{CaptureFinding, IMPOSSIBLE_RATES, SESSIONS_APART};
+pub use losses::is_little_lost;
 pub use rows::{CaptureRow, CaptureRows, RowOnChip};
 
 /// The health analysis.

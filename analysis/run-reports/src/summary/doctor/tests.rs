@@ -449,3 +449,37 @@ fn kernels_without_rows_say_which_flag_was_missing() {
         "there is no kernel"
     );
 }
+
+/// `skip` bytes of a file of 100 kB were not read, and what follows its document.
+fn lossy(skip: usize, has_rest: bool) -> TraceModel {
+    let mut builder = text_builder(HEALTHY);
+    builder.source_mut().packed_bytes = 100_000;
+    builder.log_mut().add_skipped(skip, || "byte 9".to_owned());
+    if has_rest {
+        builder.log(IssueKind::ContentAfterEnd, || "byte 90".to_owned());
+    }
+    builder.finish()
+}
+
+#[test]
+fn skipped_bytes_decide_whether_a_loss_is_small() {
+    assert!(is_little_lost(&lossy(100, false)));
+    assert!(!is_little_lost(&lossy(57_300, false)));
+    assert!(!is_little_lost(&lossy(100, true)));
+    assert!(!is_little_lost(&text_trace(HEALTHY)), "nothing is counted");
+}
+
+#[test]
+fn what_follows_a_document_is_no_event() {
+    let message = |model: &TraceModel| report(model).findings[0].message.clone();
+    let mut builder = text_builder(HEALTHY);
+    builder.log(IssueKind::ContentAfterEnd, || "byte 90".to_owned());
+    assert_eq!(
+        message(&builder.finish()),
+        "What follows the end of the document was not read."
+    );
+    let both = message(&lossy(57_300, true));
+    let expected =
+        "(57.3 % of the file) were not read, nor the events in them; besides, what follows the end";
+    assert!(both.contains(expected), "{both}");
+}

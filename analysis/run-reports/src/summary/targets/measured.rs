@@ -55,7 +55,7 @@ pub(super) fn metric(cx: &Context<'_>, ids: &[&str]) -> Result<MeasuredShare, St
     known.ok_or_else(|| first.unwrap_or_else(|| "not recorded in this capture".to_owned()))
 }
 
-/// Excludes values from costs that contradict the shapes of the kernels that declare them.
+/// In the steady steps, where there are any. Excludes values from costs that contradict the shapes of the kernels that declare them.
 pub(super) fn speed_of_matrix_ops(cx: &Context<'_>) -> Result<MeasuredShare, String> {
     let kernels = cx.report::<Kernels>().ok();
     let wrong = kernels
@@ -68,7 +68,12 @@ pub(super) fn speed_of_matrix_ops(cx: &Context<'_>) -> Result<MeasuredShare, Str
             "kernels of {share:.1} of op time declare fewer operations than their shapes need"
         ));
     }
-    metric(cx, &["mxu_util_on_mxu_ops_percent", "mxu_hw_percent"])
+    let ids = [
+        "mxu_util_steady_percent",
+        "mxu_util_on_mxu_ops_percent",
+        "mxu_hw_percent",
+    ];
+    metric(cx, &ids)
 }
 
 pub(super) fn compiling(cx: &Context<'_>) -> Result<MeasuredShare, String> {

@@ -2,7 +2,7 @@
 //!
 //! | target | green | red |
 //! |---|---|---|
-//! | speed of matrix ops, of peak FLOP/s | > 80 % | < 50 % |
+//! | speed of matrix ops in the steady steps, of peak FLOP/s | > 80 % | < 50 % |
 //! | HBM bandwidth while busy, of peak | > 70 % | < 40 % |
 //! | compiling, of the capture | < 5 % | > 15 % |
 //! | waiting for input, of the time of a device | < 10 % | ≥ 20 % |
@@ -405,6 +405,11 @@ impl Target {
     /// Whether it is not met: a value that is not known misses none.
     pub fn is_missed(&self) -> bool {
         matches!(self.light, TargetColor::Red | TargetColor::Amber)
+    }
+
+    /// Whether it has a light.
+    pub fn is_judged(&self) -> bool {
+        self.is_missed() || self.light == TargetColor::Green
     }
 
     /// The achieved value with what is known of it: `30.0 % to 60.0 %`, `at least 8.2 %`.

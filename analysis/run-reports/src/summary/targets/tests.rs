@@ -318,3 +318,28 @@ fn speed_of_hidden_transfers_is_a_lower_bound() {
         "{awaited:?}"
     );
 }
+
+/// A product takes ten times as long before the loop as in it.
+#[test]
+fn matrix_ops_are_judged_in_the_steady_steps() {
+    let report = report_with(
+        "@column 1us
+@device flops=1e12 hbm=1e12 TPU v5 lite
+steps: 0000000000112233
+\
+         ops  : pppppppppp m m m
+p = fusion.1 [convolution fusion] flops=1e6
+\
+         m = fusion.2 [convolution fusion] flops=9e5",
+        &Options {
+            warmup_steps: 1,
+            ..Options::default()
+        },
+    );
+    let target = report.targets.iter().find(|target| target.id == "mxu");
+    let target = target.unwrap();
+    assert_eq!(target.reached().as_deref(), Some("90.0 %"), "{target:?}");
+    assert_eq!(target.light, TargetColor::Green);
+    let of = "time of matrix ops in steps 1–3";
+    assert!(target.of.starts_with(of), "{}", target.of);
+}

@@ -1,9 +1,11 @@
 //! Which ops the figures of matrix ops are about: the group of matrix multiplications, or kernels, too.
 
-use device_reports::ops::op_stats::MatrixWork;
+use device_reports::ops::op_stats::{BeyondPeak, MatrixWork};
 use device_reports::{CoreOps, OpsReport};
 use facts::prelude::*;
 use hardware::limits::possible;
+
+use super::sums::{UtilizationShare, WorkSums, utilization};
 
 /// Which ops run on matrix units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +29,11 @@ impl MatrixOps {
             (false, true) => Self::Kernels,
             (true, true) => Self::Both,
         }
+    }
+
+    /// Those that the rate of matrix ops is about.
+    pub fn rated(sums: &WorkSums<'_>) -> Self {
+        Self::of(sums.cores, |work| work.rated_ps)
     }
 
     /// The title of their rate.
@@ -55,6 +62,39 @@ impl MatrixOps {
             Self::Both => "Time in matrix ops and kernels that declare FLOPs",
         }
     }
+}
+
+/// The rate of matrix ops, over their time, which `over` describes.
+pub(super) fn matrix_metric(
+    sums: &WorkSums<'_>,
+    [id, title]: [&'static str; 2],
+    over: &str,
+) -> Metric {
+    let flops = sums.amount(|core| core.work.flops);
+    let mxu_flops = sums.amount(|core| core.mxu_flops);
+    let left_out = BeyondPeak::time_of(sums.cores, BoundBy::Compute) > Picos::ZERO;
+    let note = match (mxu_flops, flops) {
+        (None, _) if left_out => {
+            Some("all matrix ops are above their peak, which is impossible".to_owned())
+        }
+        (None, _) => Some("no matrix op with known FLOPs ran".to_owned()),
+        (_, _) if left_out => Some("without ops above their peak, which is impossible".to_owned()),
+        (_, None) => Some("from model FLOPs".to_owned()),
+        _ => None,
+    };
+    utilization(
+        sums,
+        UtilizationShare {
+            id,
+            title,
+            limit: BoundBy::Compute,
+            amount: mxu_flops,
+            over,
+            time: |core| core.mxu_rated_ps,
+            of_all_ops: false,
+            note,
+        },
+    )
 }
 
 /// The rate of matrix multiplications without kernels, of the peak, and the part of their time in those whose operations

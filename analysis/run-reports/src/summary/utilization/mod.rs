@@ -14,6 +14,7 @@
 //! hbm_util_busy         Σ HBM bytes   / Σ (busy · peak HBM)
 //! mfu_steady            as mfu_window, with the steady steps in a row for W
 //! hbm_util_steady       as hbm_util_window, likewise
+//! mxu_util_steady       as mxu_util_on_mxu_ops, of their time in these steps
 //! ```
 //!
 //! Custom calls that declare operations count as matrix ops here; where there are any, titles and references name them.
@@ -39,13 +40,12 @@ mod sums;
 mod tests;
 
 use ::hardware::limits::OpWork;
-use device_reports::ops::op_stats::BeyondPeak;
 use device_reports::{CoreOps, Ops};
 use duty::{CoreDuty, xprof_duty_cycle};
 use engine::LowerBound;
 use facts::prelude::*;
-use matrix_ops::MatrixOps;
 pub(super) use matrix_ops::speed_of_matmuls;
+use matrix_ops::{MatrixOps, matrix_metric};
 use sums::{UtilizationShare, WorkSums, busy, utilization, window};
 
 /// The analysis `utilization`.
@@ -126,11 +126,12 @@ impl Analysis for Utilization {
 }
 
 /// The metrics to show first; all others follow in the order in which they were computed.
-const FIRST: [&str; 10] = [
+const FIRST: [&str; 11] = [
     "mfu_steady_percent",
     "mfu_window_percent",
     "flops_util_window_percent",
-    "mxu_util_on_mxu_ops_percent",
+    "mxu_util_steady_percent",
+    ON_MATRIX_OPS,
     "mxu_hw_percent",
     "hbm_util_steady_percent",
     "hbm_util_window_percent",
@@ -169,7 +170,7 @@ fn metrics(sums: &WorkSums<'_>) -> Vec<Metric> {
                 amount,
                 over,
                 time,
-                of_all_ops: id != ON_MATRIX_OPS,
+                of_all_ops: true,
                 note,
             },
         )
@@ -204,25 +205,11 @@ fn metrics(sums: &WorkSums<'_>) -> Vec<Metric> {
         busy,
         &flops_note,
     ));
-    let mxu_flops = sums.amount(|core| core.mxu_flops);
-    let left_out = BeyondPeak::time_of(sums.cores, BoundBy::Compute) > Picos::ZERO;
-    let no_mxu = match (mxu_flops, flops) {
-        (None, _) if left_out => {
-            Some("all matrix ops are above their peak, which is impossible".to_owned())
-        }
-        (None, _) => Some("no matrix op with known FLOPs ran".to_owned()),
-        (_, _) if left_out => Some("without ops above their peak, which is impossible".to_owned()),
-        (_, None) => Some("from model FLOPs".to_owned()),
-        _ => None,
-    };
-    let rated = MatrixOps::of(sums.cores, |work| work.rated_ps);
-    out.push(compute(
-        ON_MATRIX_OPS,
-        rated.speed_title(),
-        mxu_flops,
+    let rated = MatrixOps::rated(sums);
+    out.push(matrix_metric(
+        sums,
+        [ON_MATRIX_OPS, rated.speed_title()],
         rated.time_in_words(),
-        |core| core.mxu_rated_ps,
-        &no_mxu,
     ));
     memory_metrics(sums, &mut out);
     time_metrics(sums, &mut out);

@@ -5,7 +5,14 @@ use device_reports::ops::op_stats::SteadyOps;
 use device_reports::{CoreOps, OpsReport};
 use facts::prelude::*;
 
+use super::matrix_ops::{MatrixOps, matrix_metric};
 use super::sums::{UtilizationShare, WorkSums, utilization, window};
+
+/// The rate of matrix ops; the reference says if kernels are among them.
+const OF_MATRIX_OPS: [&str; 2] = [
+    "mxu_util_steady_percent",
+    "FLOPs utilization of matrix work, steady steps",
+];
 
 /// Only for the whole trace, because the user selects any other scope. No metrics if no steps were found, or if the
 /// devices recorded no ops in them.
@@ -53,7 +60,14 @@ pub(super) fn metrics(cx: &Context<'_>, ops: &OpsReport) -> Vec<Metric> {
         sums.amount(|core| core.model_flops_as_bf16),
         sums.amount(|core| core.work.hbm_bytes),
     );
-    vec![
+    let over = format!(
+        "{} in {}",
+        MatrixOps::rated(&sums).time_in_words(),
+        sums.window
+    );
+    let of_matrix_ops = matrix_metric(&sums, OF_MATRIX_OPS, &over);
+    let of_matrix_ops = Some(of_matrix_ops).filter(|metric| metric.value.is_some());
+    let all = [
         metric(
             "mfu_steady_percent",
             "MFU, steady steps",
@@ -66,7 +80,8 @@ pub(super) fn metrics(cx: &Context<'_>, ops: &OpsReport) -> Vec<Metric> {
             BoundBy::Hbm,
             hbm,
         ),
-    ]
+    ];
+    all.into_iter().chain(of_matrix_ops).collect()
 }
 
 /// Why only so many of the counted steps are meant, where unusually long ones stand between them.

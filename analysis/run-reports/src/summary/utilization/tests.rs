@@ -323,6 +323,12 @@ fn steady_steps_have_their_own_utilization() {
     near(Some(value), 100.0 * 6.0 / 22.0);
     assert!(text.starts_with("first op to last (22.00 µs)"), "{text}");
     near(Some(of(&warm, "hbm_util_steady_percent").0), 5.0);
+    let (value, text) = of(&warm, "mxu_util_steady_percent");
+    near(Some(value), 100.0);
+    assert!(
+        text.starts_with("time of matrix ops in steps 1–5 (5.000 µs) × "),
+        "{text}"
+    );
     let note = |options: &Options| {
         let report = utilization_of(&model, options);
         report

@@ -5,7 +5,7 @@ mod ceilings;
 
 use crate::prelude::*;
 use analysis::reports::{RooflinePoint, RooflineReport};
-use session::number::value;
+use session::number::{counted, value};
 
 use super::{Chart, ChartFrame, ChartSwatch};
 use crate::drawing::{
@@ -20,6 +20,9 @@ const DASHED: &str = "dashed: per byte over ICI, not HBM";
 /// The note in full.
 const ABOUT_DASHED: &str = "Dashed: FLOP/s that links between chips allow, per byte that goes over them. \
     The axis counts bytes of HBM, which links do not limit: do not compare ops with these lines.";
+/// About ops that are not drawn.
+const ABOUT_BEYOND: &str =
+    "They claim more work than a peak allows in their time, which is impossible.";
 /// Number of ops with a name, if there is room.
 const NAMED: usize = 3;
 /// Number of ops that no name covers.
@@ -38,6 +41,8 @@ pub struct RooflineChart<'a> {
     pub marks: Vec<RooflineMark<'a>>,
     /// The visible part of the axes, in decades.
     pub range: PlotRange,
+    /// Number of ops that claim more than a peak: their places are none.
+    beyond: usize,
 }
 
 /// A marker of the plot.
@@ -91,6 +96,8 @@ impl<'a> RooflineChart<'a> {
         report: &'a RooflineReport,
         ops: impl IntoIterator<Item = &'a RooflinePoint>,
     ) -> Self {
+        let (beyond, ops): (Vec<_>, Vec<_>) =
+            ops.into_iter().partition(|op| op.beyond_peak_of.is_some());
         let ops = ops
             .into_iter()
             .filter_map(|op| RooflineMark::of(op, MarkerKind::Circle, ColorRole::group(op.group)));
@@ -104,6 +111,7 @@ impl<'a> RooflineChart<'a> {
             report,
             marks,
             range,
+            beyond: beyond.len(),
         }
     }
 
@@ -205,10 +213,18 @@ impl Chart for RooflineChart<'_> {
             about: ABOUT_DASHED,
             ..ChartSwatch::new(RooflineRoof::Links.ink(), DASHED)
         });
+        let beyond = (self.beyond > 0).then(|| {
+            let ops = counted(self.beyond as u64, "op");
+            ChartSwatch {
+                about: ABOUT_BEYOND,
+                ..ChartSwatch::new(ColorRole::Warning, format!("{ops} above a peak, not drawn"))
+            }
+        });
         groups
             .chain(sum(MarkerKind::Diamond, "program (diamond)"))
             .chain(sum(MarkerKind::Square, "average step (square)"))
             .chain(dashed)
+            .chain(beyond)
             .collect()
     }
 
@@ -310,6 +326,8 @@ fn range(report: &RooflineReport, places: impl Iterator<Item = PlotPlace> + Clon
 mod tests {
     use super::*;
 
+    use analysis::hardware::limits::BoundBy;
+
     fn report() -> Arc<RooflineReport> {
         use analysis::reports::Roofline;
         let path = concat!(
@@ -368,6 +386,30 @@ mod tests {
         let wide = hbm(texts(&report, 1600.0, 600.0));
         assert_eq!(wide.as_deref(), Some("HBM 1.638 TB/s"));
         assert_eq!(hbm(texts(&report, 400.0, 300.0)).as_deref(), Some("HBM"));
+    }
+
+    #[test]
+    fn ops_above_a_peak_are_counted_not_drawn() {
+        let report = report();
+        let op = |beyond_peak_of| RooflinePoint {
+            flops_per_hbm_byte: Some(100.0),
+            flops_per_second: Some(1e15),
+            beyond_peak_of,
+            ..RooflinePoint::default()
+        };
+        let ops = [None, Some(BoundBy::Compute), Some(BoundBy::Hbm)].map(op);
+        let chart = RooflineChart::of(&report, &ops);
+        assert_eq!(chart.ops().count(), 1);
+        let frame = ChartFrame {
+            width: 400.0,
+            height: 300.0,
+            font: 11.0,
+            times: crate::time_format::TimeFormat::Digits,
+            has_titles: false,
+        };
+        let legend = chart.legend(&frame);
+        let last = legend.last().map(|swatch| &*swatch.title);
+        assert_eq!(last, Some("2 ops above a peak, not drawn"));
     }
 
     #[test]

@@ -74,6 +74,18 @@ pub fn write_cell(
     font: &FontId,
     color: Color32,
 ) {
+    let in_sight = painter.clip_rect().x_range().intersection(area.x_range());
+    let is_cut = || {
+        let text = painter.layout_no_wrap(text.to_owned(), font.clone(), color);
+        let end = area.right() - PAD;
+        end > in_sight.max || end - text.size().x < in_sight.min
+    };
+    // Digits at the edge of what is in sight would look like a whole number.
+    let (area, text) = if !is_text && in_sight != area.x_range() && is_cut() {
+        (Rect::from_x_y_ranges(in_sight, area.y_range()), "…")
+    } else {
+        (area, text)
+    };
     let room = area.width() - 2.0 * PAD;
     let y = area.center().y;
     if is_text {

@@ -3,8 +3,9 @@
 use crate::panels::tabs::prelude::*;
 use analysis::hardware::peaks::PeakSource;
 use analysis::reports::Doctor;
+use analysis::reports::summary::doctor::is_little_lost;
 use egui::CollapsingHeader;
-use trace_model::{IssueKind, Severity};
+use trace_model::Severity;
 
 use crate::panels::tabs::health;
 use crate::panels::tabs::hints::badge;
@@ -30,7 +31,7 @@ pub fn health_ui(ui: &mut Ui, context: PanelContext<'_>, out: &mut Vec<ViewComma
                 "nothing that matters was lost".to_owned(),
             ),
             Some(finding)
-                if finding.severity == Severity::Loss && is_much_lost(&context.trace.model) =>
+                if finding.severity == Severity::Loss && !is_little_lost(&context.trace.model) =>
             {
                 ("capture has losses", theme.error, finding.message.clone())
             }
@@ -49,22 +50,6 @@ pub fn health_ui(ui: &mut Ui, context: PanelContext<'_>, out: &mut Vec<ViewComma
             .on_hover_text("Show what is known about the capture")
             .sends(out, health::TAB.show());
     });
-}
-
-/// Whether import lost enough to affect the figures: more than one event per thousand slices, or the end of a file.
-fn is_much_lost(model: &TraceModel) -> bool {
-    const ONE_IN: u64 = 1000;
-    let counts = model.import_log().counts();
-    let lost: u64 = counts
-        .iter()
-        .filter(|issue| issue.kind.severity() == Severity::Loss)
-        .map(|issue| issue.count)
-        .sum();
-    let is_cut = counts
-        .iter()
-        .any(|issue| issue.kind == IssueKind::TruncatedFile);
-    // Losses without a count come from the profiler: their number is unknown.
-    is_cut || lost == 0 || lost.saturating_mul(ONE_IN) > model.slice_count() as u64
 }
 
 /// Files, devices and peaks.

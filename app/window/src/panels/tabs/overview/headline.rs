@@ -48,7 +48,8 @@ pub fn limit_ui(ui: &mut Ui, context: PanelContext<'_>, view: &mut Vec<ViewComma
     }
     late_ui(ui, context, view);
     let slices = counted(context.trace.model.slice_count() as u64, "slice");
-    let ran = overview.ran.words(times::time).into_iter().chain([slices]);
+    let ran = overview.ran.on_devices_of(&context.whole.overview().ran);
+    let ran = ran.words(times::time).into_iter().chain([slices]);
     remark_ui(ui, &ran.collect::<Vec<_>>().join("  ·  "));
     if let Some(outside) = overview.outside(times::time) {
         remark_ui(ui, &outside);
@@ -81,15 +82,24 @@ pub fn figures_ui(ui: &mut Ui, context: PanelContext<'_>) {
             return;
         }
     }
-    let about = section_ui(ui, "Key figures", "the mark is the target");
-    about.on_hover_text(
+    let overview = context.reports.overview();
+    let are_chosen_later = are_chosen_later(context);
+    let first = if are_chosen_later {
+        Vec::new()
+    } else {
+        overview.figures_that_matter()
+    };
+    let mark = if first.iter().any(|figure| figure.mark().is_some()) {
+        "the mark is the target"
+    } else {
+        ""
+    };
+    section_ui(ui, "Key figures", mark).on_hover_text(
         "First those that miss their target. Hover over a figure to see its denominator.",
     );
-    let overview = context.reports.overview();
-    if are_chosen_later(context) {
+    if are_chosen_later {
         return waiting_ui(ui);
     }
-    let first = overview.figures_that_matter();
     cards_ui(ui, &first);
     let others = overview
         .figures()
@@ -191,8 +201,8 @@ fn card_ui(ui: &mut Ui, figure: &KeyFigure, width: f32) {
         &font,
         theme.text_weak,
     );
-    if let Some(value) = figure.value.filter(|_| figure.unit == Unit::Percent) {
-        gauge(&painter, rect, value, figure.target.as_ref(), theme);
+    if figure.unit == Unit::Percent {
+        gauge(&painter, rect, figure, theme);
     }
     text_menu(&response, || {
         format!("{}: {value}\n{}", figure.title, about(figure).join("\n"))
@@ -209,11 +219,12 @@ fn card_ui(ui: &mut Ui, figure: &KeyFigure, width: f32) {
 fn about(figure: &KeyFigure) -> Vec<String> {
     let of = (!figure.of.is_empty()).then(|| format!("of {}", figure.of));
     let target = figure.target.as_ref().map(|target| {
-        format!(
-            "target: {} (the mark), {}",
-            target.goal(),
-            target.light.title()
-        )
+        let mark = if target.is_judged() {
+            " (the mark)"
+        } else {
+            ""
+        };
+        format!("target: {}{mark}, {}", target.goal(), target.light.title())
     });
     let lines = of
         .into_iter()
@@ -224,23 +235,16 @@ fn about(figure: &KeyFigure) -> Vec<String> {
 }
 
 /// The share as a line along the lower edge, with a mark at the target.
-fn gauge(painter: &Painter, rect: Rect, value: f64, target: Option<&Target>, theme: &Theme) {
-    let share = |percent: f64| (percent / 100.0).clamp(0.0, 1.0) as f32;
-    let missed = target.is_some_and(Target::is_missed);
+fn gauge(painter: &Painter, rect: Rect, figure: &KeyFigure, theme: &Theme) {
+    let Some(value) = figure.bar() else { return };
+    let x_of = |percent: f64| rect.left() + rect.width() * (percent / 100.0).clamp(0.0, 1.0) as f32;
+    let missed = figure.target.as_ref().is_some_and(Target::is_missed);
     let color = if missed { theme.warning } else { theme.accent };
     let track = Rect::from_min_max(rect.left_bottom() - vec2(0.0, 4.0), rect.right_bottom());
     painter.rect_filled(track, 0.0, theme.edge.gamma_multiply(0.6));
-    painter.rect_filled(
-        track.with_max_x(rect.left() + rect.width() * share(value)),
-        0.0,
-        color,
-    );
-    if let Some(target) = target {
-        let x = rect.left() + rect.width() * share(target.green_percent.0);
-        painter.vline(
-            x,
-            track.top() - 3.0..=track.bottom(),
-            Stroke::new(2.0, theme.text_strong),
-        );
+    painter.rect_filled(track.with_max_x(x_of(value)), 0.0, color);
+    if let Some(mark) = figure.mark() {
+        let stroke = Stroke::new(2.0, theme.text_strong);
+        painter.vline(x_of(mark), track.top() - 3.0..=track.bottom(), stroke);
     }
 }

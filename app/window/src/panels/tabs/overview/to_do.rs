@@ -4,6 +4,7 @@ use crate::panels::tabs::prelude::*;
 use analysis::hints::{Hint, HintsReport};
 use egui::Link;
 
+use crate::panels::controls::with_controls;
 use crate::panels::tabs::hints::{
     self, badge, can_show, code_ui, evidence_commands, severity_color,
 };
@@ -54,7 +55,7 @@ pub fn to_do_ui(ui: &mut Ui, context: PanelContext<'_>, out: &mut Vec<ViewComman
     }
 }
 
-/// A hint: what is the matter, what it saves at most, and the first thing to do.
+/// A hint: its title, what it saves at most, and the first thing to do; of the first one, what was seen, too.
 fn hint_ui(
     ui: &mut Ui,
     context: PanelContext<'_>,
@@ -73,6 +74,7 @@ fn hint_ui(
             hints::come_to(ui, hint.id);
             out.push(hints::TAB.show());
         }
+        ui.label(remark(hint.id));
     });
     ui.horizontal_wrapped(|ui| {
         let saving = worth(hint, report, times::time);
@@ -92,5 +94,8 @@ fn hint_ui(
             }
         }
     });
+    if before.is_empty() {
+        sentence_ui(ui, &sentence(&with_controls(&hint.statement)), |text| text);
+    }
     sentence_ui(ui, &sentence(&hint.brief.replace('`', "")), |text| text);
 }

@@ -147,9 +147,10 @@ pub fn top_ops_ui(
         return;
     }
     made.make(report);
-    let each = report
-        .sums_over
-        .title(["in a step on a device", "on a device"]);
+    let each = report.sums_over.title([
+        "in a step on a device, with what runs outside of steps",
+        "on a device",
+    ]);
     let about = format!(
         "by self time {each}, those of one name together; click an op to see its longest execution"
     );
