@@ -9,6 +9,8 @@ use std::process::{Command, Output, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::place::corpus;
+
 const PREDICTED: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
     "/../assets/samples/synthetic_v5e_layer_predicted.txt"
@@ -309,4 +311,32 @@ fn one_step_of_computed_times_is_compared_and_guarded() {
     );
     let warned = String::from_utf8_lossy(&output.stderr);
     assert!(!warned.contains("steady steps"), "{warned}");
+}
+
+/// Graphs written by hand give the order of nodes, no durations.
+#[test]
+fn lengths_that_are_placeholders_decide_nothing() {
+    let Some(corpus) = corpus() else { return };
+    let [overlap, serial] = ["overlap", "serial"].map(|name| {
+        let path = corpus.join(format!("simulators/astra-sim/workload/ag_matmul_{name}"));
+        path.to_str().unwrap().to_owned()
+    });
+    let compared = run(&["compare", &overlap, &serial]);
+    let said = String::from_utf8_lossy(&compared.stdout).replace('\n', " ");
+    assert_ne!(compared.status.code(), Some(0), "{said}");
+    assert!(
+        said.contains("times are placeholders") && !said.contains("faster") && !said.contains("TPU of"),
+        "{said}"
+    );
+    let predicted = run(&["whatif", &overlap, "--hide-collectives"]);
+    let said = String::from_utf8_lossy(&predicted.stderr);
+    assert!(
+        !predicted.status.success() && said.contains("placeholders") && predicted.stdout.is_empty(),
+        "{said}"
+    );
+    let ops = text(&["analyze", &overlap, "--only", "ops", "--top", "0"]);
+    assert!(
+        ops.contains("lengths are placeholders") && ops.contains("GFLOP") && !ops.contains("B/s"),
+        "{ops}"
+    );
 }

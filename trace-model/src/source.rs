@@ -46,6 +46,15 @@ pub fn badge(by: &str, is_predicted: bool) -> String {
     )
 }
 
+/// What stands behind a badge, as far as the caveats of its times tell.
+pub fn about_times(has: impl Fn(Caveat) -> bool) -> &'static str {
+    if has(Caveat::PlaceholderTimes) {
+        "no time here was measured, lengths are placeholders"
+    } else {
+        "no time here was measured"
+    }
+}
+
 /// Text that importers have as a constant. Under its own name, derived code does not borrow it from what it reads.
 type ConstantText = &'static str;
 

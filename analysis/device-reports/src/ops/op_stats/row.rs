@@ -2,7 +2,7 @@
 
 use facts::prelude::*;
 use hardware::limits::{OpWork, possible, ratio};
-use trace_model::Op;
+use trace_model::{Caveat, Op};
 
 use super::costs::{MemoryBytes, OpCostModel, OpCosts};
 use super::op_sums::OpSums;
@@ -175,6 +175,18 @@ pub struct OpRates {
     pub ideal_time_ps: Option<f64>,
 }
 
+impl OpRates {
+    /// What does not depend on how long ops took.
+    fn without_time(self) -> Self {
+        Self {
+            flops_per_byte: self.flops_per_byte,
+            flops_per_hbm_byte: self.flops_per_hbm_byte,
+            ideal_time_ps: self.ideal_time_ps,
+            ..Self::default()
+        }
+    }
+}
+
 impl OpRow {
     /// The row of an op whose executions on all cores are `sums`. Shares are missing: they need the sums of all rows.
     pub(super) fn new(
@@ -233,6 +245,9 @@ impl OpRow {
         };
         if op.is_some() && !row.is_async {
             row.rates = row.rates_by(peaks);
+            if model.has_caveat(Caveat::PlaceholderTimes) {
+                row.rates = row.rates.without_time();
+            }
             row.beyond_peak_of = row.rates.beyond_peak.map(|(limit, _)| limit);
         }
         row
