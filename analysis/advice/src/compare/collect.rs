@@ -227,7 +227,7 @@ fn facts(cx: &Context<'_>) -> RunFacts {
         formats,
         simulator: model.simulator().map(str::to_owned),
         is_predicted: model.has_caveat(Caveat::Predicted),
-        caveats: [Caveat::PlaceholderTimes]
+        caveats: [Caveat::PlaceholderTimes, Caveat::GivenDurations]
             .into_iter()
             .filter(|&caveat| model.has_caveat(caveat))
             .collect(),
