@@ -303,7 +303,9 @@ fn chip(cx: &Context<'_>, flops: f64, hbm: f64, out: &mut ReplayChanges) -> Resu
         .iter()
         .filter(|row| row.is_leaf && !row.is_async && row.collective.is_none())
     {
-        let factor = slowdown(&row.work(), peaks, &faster);
+        // Of an op without a limit that binds it is not known what another chip changes.
+        let is_bound = row.rates.ideal_time_ps.is_some() || !row.is_custom_call;
+        let factor = slowdown(&row.work(), peaks, &faster).filter(|_| is_bound);
         *(if factor.is_some() {
             &mut known
         } else {

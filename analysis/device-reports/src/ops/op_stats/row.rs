@@ -272,7 +272,11 @@ impl OpRow {
             self.min_time_ps.map(Picos::as_ps_f64),
         );
         let is_collective = self.collective.is_some();
-        let bound = work.bound(seconds, peaks).filter(|_| !is_collective);
+        // A kernel that does not say what it computes may be at any limit.
+        let is_unknown = self.is_custom_call && work.flops.is_none();
+        let bound = work
+            .bound(seconds, peaks)
+            .filter(|_| !is_collective && !is_unknown);
         OpRates {
             flops_per_second: per_second(float(costs.flops)),
             model_flops_per_second: per_second(float(costs.model_flops)),
@@ -295,7 +299,10 @@ impl OpRow {
             },
             efficiency_percent: bound.map(|(_, percent)| Percent(percent)),
             beyond_peak: work.beyond_peak(seconds, peaks),
-            ideal_time_ps: work.ideal_seconds(peaks).map(|seconds| seconds * 1e12),
+            ideal_time_ps: work
+                .ideal_seconds(peaks)
+                .filter(|_| !is_unknown)
+                .map(|seconds| seconds * 1e12),
         }
     }
 }
