@@ -297,6 +297,9 @@ impl<'a> Loop<'a> {
         }
         let efficiency = Efficiency::of(self.ops, id)?;
         let reached = efficiency.reached()?;
+        let is_least = self.facts.cx.model.has_caveat(Caveat::LeastBytes)
+            && efficiency.bound_by != Some(BoundBy::Compute);
+        let least = if is_least { "at least " } else { "" };
         let peaks = &self.ops.peaks;
         let (of, peak) = match efficiency.bound_by {
             Some(BoundBy::Compute) => ("peak FLOP/s", peaks.flops),
@@ -309,7 +312,7 @@ impl<'a> Loop<'a> {
             } else {
                 Provenance::of_peak(peak)
             };
-        Some((format!(" at {reached:.1} of {of}"), provenance))
+        Some((format!(" at {least}{reached:.1} of {of}"), provenance))
     }
 
     fn waits_for_host(&self) -> bool {
