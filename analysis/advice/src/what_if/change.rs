@@ -68,6 +68,20 @@ impl Scenario {
         }
     }
 
+    /// The transfers that it scales: those whose class fits.
+    pub(crate) fn transfers(&self) -> Option<fn(OpClass) -> bool> {
+        match self {
+            Self::Collectives(_) => Some(OpClass::is_collective),
+            Self::Copies(_) => Some(|class| class.is_async() && !class.is_collective()),
+            _ => None,
+        }
+    }
+
+    /// Whether its transfers take no time, however long they were in flight.
+    pub(crate) fn leaves_no_transfer(&self) -> bool {
+        matches!(self, Self::Collectives(0.0) | Self::Copies(0.0))
+    }
+
     /// Whether it changes how long collectives take.
     pub(crate) fn is_about_collectives(&self) -> bool {
         matches!(self, Self::Collectives(_))
