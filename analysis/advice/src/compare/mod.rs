@@ -305,7 +305,9 @@ fn side(runs: &[Summary]) -> ComparisonSide {
         middle_ps: runs.iter().map(|run| run.steps.middle_ps).sum::<f64>()
             / runs.len().max(1) as f64,
         are_programs: are_programs(runs),
-        is_untimed: runs.iter().any(|run| run.facts.caveats.contains(&Caveat::PlaceholderTimes)),
+        is_untimed: runs
+            .iter()
+            .any(|run| run.facts.caveats.contains(&Caveat::PlaceholderTimes)),
         lost: runs.iter().map(|run| run.facts.lost).sum(),
     }
 }

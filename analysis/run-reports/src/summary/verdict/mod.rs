@@ -61,7 +61,10 @@ impl Analysis for Verdict {
     fn run(cx: &Context<'_>) -> Result<VerdictReport> {
         if let Err(why) = cx.require_times() {
             return Ok(VerdictReport {
-                statement: format!("{}, so no share of time is judged", engine::capitalised(&why.to_string())),
+                statement: format!(
+                    "{}, so no share of time is judged",
+                    engine::capitalised(&why.to_string())
+                ),
                 findings: Vec::new(),
             });
         }
