@@ -52,6 +52,7 @@ mod refused_files;
 mod runs;
 mod serving;
 mod simulated;
+mod simulators;
 mod tables;
 mod terminals;
 

@@ -9,13 +9,15 @@ use std::process::{Command, Output, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
-const PREDICTED: &str = concat!(
+use crate::place::corpus;
+
+pub const PREDICTED: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
     "/../assets/samples/synthetic_v5e_layer_predicted.txt"
 );
 const BADGE: &str = "PREDICTED by XLA's cost model";
 
-fn run(args: &[&str]) -> Output {
+pub fn run(args: &[&str]) -> Output {
     let output = Command::new(env!("CARGO_BIN_EXE_systole"))
         .args(args)
         .stdin(Stdio::null())
@@ -28,7 +30,7 @@ fn run(args: &[&str]) -> Output {
     output
 }
 
-fn text(args: &[&str]) -> String {
+pub fn text(args: &[&str]) -> String {
     let output = run(args);
     assert!(
         output.status.success(),
@@ -38,13 +40,13 @@ fn text(args: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-fn reports(path: &str, ids: &str) -> Value {
+pub fn reports(path: &str, ids: &str) -> Value {
     serde_json::from_str::<Value>(&text(&["analyze", path, "--only", ids, "--format", "json"]))
         .unwrap()["reports"]
         .clone()
 }
 
-fn file(name: &str, bytes: &[u8]) -> (TempDir, String) {
+pub fn file(name: &str, bytes: &[u8]) -> (TempDir, String) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join(name);
     fs::write(&path, bytes).unwrap();
@@ -286,7 +288,7 @@ fn placeholders_are_not_judged() {
 /// Computed times have no noise: one step is enough to compare and to guard.
 #[test]
 fn one_step_of_computed_times_is_compared_and_guarded() {
-    let Some(corpus) = crate::place::corpus() else {
+    let Some(corpus) = corpus() else {
         return;
     };
     let path = |name: &str| corpus.join(name).to_str().unwrap().to_owned();

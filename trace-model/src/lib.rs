@@ -87,7 +87,7 @@ pub use shared::{kept, locked};
 pub use slice_ref::{SliceRef, partition_from_end};
 pub use slices::SliceId;
 pub use snapshot::{ReopenArgs, SnapshotError};
-pub use source::{Caveat, FormatContents, Source, badge};
+pub use source::{Caveat, FormatContents, Source, about_times, badge};
 pub use spans::{SliceSpans, SpansByTime, SpansInOrder};
 pub use strings::{StringId, StringTable};
 pub use time::{Picos, TimeRange, Timestamp};

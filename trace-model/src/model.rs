@@ -12,7 +12,7 @@ use crate::import_log::ImportLog;
 use crate::index::ModelIndex;
 use crate::op::{Label, LabelId, Op, OpId, Program, ProgramId};
 use crate::slices::{SliceId, SliceTable};
-use crate::source::{Caveat, Source, badge};
+use crate::source::{Caveat, Source, about_times, badge};
 use crate::strings::{StringId, StringTable};
 use crate::time::{Picos, TimeRange};
 use crate::track::{Group, GroupId, GroupKind, HostId, Lane, SourceId, Track, TrackId, TrackKind};
@@ -136,6 +136,11 @@ impl Columns {
     pub fn badge(&self) -> Option<String> {
         self.simulator()
             .map(|by| badge(by, self.has_caveat(Caveat::Predicted)))
+    }
+    /// The badge and what stands behind it: `SIMULATED by ASTRA-sim: no time here was measured`.
+    pub fn badge_in_words(&self) -> Option<String> {
+        let about = about_times(|caveat| self.has_caveat(caveat));
+        self.badge().map(|badge| format!("{badge}: {about}"))
     }
     /// The file with this id.
     pub fn source(&self, id: SourceId) -> &Source {

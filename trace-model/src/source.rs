@@ -28,6 +28,10 @@ pub enum Caveat {
     Predicted,
     /// The file has no times: all ops have the same made-up length.
     PlaceholderTimes,
+    /// Durations are those that the file gives, recorded or modelled; starts were computed where it gives none.
+    GivenDurations,
+    /// Bytes are the least that ops need: the memory may have moved more.
+    LeastBytes,
     /// Loop bodies are drawn separately and only once, so all time of a loop is its self time.
     LoopsApart,
     /// Transfer times are bytes divided by the published rate of the links.
@@ -44,6 +48,17 @@ pub fn badge(by: &str, is_predicted: bool) -> String {
             "SIMULATED"
         }
     )
+}
+
+/// What stands behind a badge, as far as the caveats of its times tell.
+pub fn about_times(has: impl Fn(Caveat) -> bool) -> &'static str {
+    if has(Caveat::PlaceholderTimes) {
+        "no time here was measured, lengths are placeholders"
+    } else if has(Caveat::GivenDurations) {
+        "starts are computed, durations are those of the graph (whether recorded or modelled is not known)"
+    } else {
+        "no time here was measured"
+    }
 }
 
 /// Text that importers have as a constant. Under its own name, derived code does not borrow it from what it reads.

@@ -2,10 +2,14 @@
 
 use hardware::ici::Network;
 use hardware::peaks::Peaks;
-use trace_model::{GroupId, GroupKind, TraceModel};
+use trace_model::{Caveat, GroupId, GroupKind, TraceModel};
 
 use super::cache::ReportCache;
-use super::{Options, Scope};
+use super::{Options, Result, Scope};
+
+/// Why nothing is said of times that are placeholders.
+const PLACEHOLDER_TIMES: &str =
+    "times are placeholders: the file gives the order of nodes, not their durations";
 
 /// The input of an analysis.
 #[derive(Clone, Copy)]
@@ -33,6 +37,18 @@ impl<'a> Context<'a> {
             peaks.mark_configured();
         }
         peaks
+    }
+
+    /// An error if the lengths of ops are made up: nothing that a time decides can be told.
+    ///
+    /// # Errors
+    ///
+    /// Times are placeholders.
+    pub fn require_times(&self) -> Result<()> {
+        if self.model.has_caveat(Caveat::PlaceholderTimes) {
+            return Err(PLACEHOLDER_TIMES.into());
+        }
+        Ok(())
     }
 
     /// The links between the devices.

@@ -211,7 +211,7 @@ impl Peaks {
         let chip = self.chip.as_deref().unwrap_or("chip");
         let from = match peak.source {
             PeakSource::Recorded => "recorded in the capture".to_owned(),
-            PeakSource::Configured => "from the simulator's configuration".to_owned(),
+            PeakSource::Configured => "of the simulated device".to_owned(),
             PeakSource::Assumed => format!("{chip} as named by you, assumed"),
             PeakSource::Published => format!("published {chip} peak, assumed"),
         };

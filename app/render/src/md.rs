@@ -74,12 +74,8 @@ fn heading(document: &Document) -> String {
     if let Some(lost) = document.losses() {
         let _ = write!(text, "**{}**\n\n", escaped(&lost));
     }
-    if let Some(badge) = model.badge() {
-        let _ = write!(
-            text,
-            "**{}: no time here was measured**\n\n",
-            escaped(&badge)
-        );
+    if let Some(badge) = model.badge_in_words() {
+        let _ = write!(text, "**{}**\n\n", escaped(&badge));
     }
     text
 }
@@ -112,7 +108,7 @@ fn first_screen<'a>(document: &'a Document, overview: &'a Overview) -> FirstScre
     FirstScreen {
         gates: gated.map(|gated| &gated.report),
         comparison: gated.and_then(|gated| gated.comparison.as_ref()),
-        badge: model.badge(),
+        badge: model.badge_in_words(),
         run: name,
         facts: format!("{} · {ran}", summary::files(sources)),
         overview: Some(overview),

@@ -76,12 +76,8 @@ fn header(document: &Document, layout: &TextLayout) -> String {
             bytes(rest)
         );
     }
-    if let Some(badge) = model.badge() {
-        text.push_str(
-            &layout.lines(0, &format!("{badge}: no time here was measured"), |line| {
-                layout.style.bold(line)
-            }),
-        );
+    if let Some(badge) = model.badge_in_words() {
+        text.push_str(&layout.lines(0, &badge, |line| layout.style.bold(line)));
     }
     let mut facts = if model.has_programs_only() {
         let programs = number::counted(model.programs().len() as u64, "program");

@@ -35,7 +35,7 @@ pub fn verdict(parts: &VerdictParts<'_>, most: usize) -> String {
     let first = FirstScreen {
         gates: parts.gates,
         comparison: parts.comparison,
-        badge: facts.badge(),
+        badge: facts.badge_in_words(),
         run: parts.run.title(),
         facts: String::new(),
         overview: None,
@@ -80,10 +80,7 @@ impl FirstScreen<'_> {
             [self.headline(), block(&format!("## {}", code(&self.run)))],
         );
         let badge = self.badge.as_ref().map_or_else(String::new, |badge| {
-            block(&format!(
-                "**{}: no time here was measured**",
-                escaped(badge)
-            ))
+            block(&format!("**{}**", escaped(badge)))
         });
         let badge = room.take(badge);
         let changed = self

@@ -42,6 +42,9 @@ impl Summary {
         if cx.model.has_programs_only() {
             return Ok(Self::of_programs(cx));
         }
+        if let Err(why) = cx.require_times() {
+            return Ok(Self::without_times(cx, facts(cx), &why.to_string()));
+        }
         let steps = cx.report::<Steps>()?;
         cx.reports_of(&AHEAD.each_ref());
         let why_none = no_loop(cx, &steps);
@@ -114,6 +117,11 @@ impl Summary {
         // The quality of a capture says nothing of a program.
         facts.health.clear();
         facts.is_program = true;
+        Self::without_times(cx, facts, "a program has no times")
+    }
+
+    /// What can be told of a run without its times.
+    fn without_times(cx: &Context<'_>, mut facts: RunFacts, why: &str) -> Self {
         programs::add_parts(cx, &mut facts.programs);
         Self {
             schema: SCHEMA.to_owned(),
@@ -121,7 +129,7 @@ impl Summary {
             inputs: inputs(cx.model),
             steps: StepFacts {
                 source: WHOLE_CAPTURE.to_owned(),
-                why_none: Some("a program has no times".to_owned()),
+                why_none: Some(why.to_owned()),
                 ..StepFacts::default()
             },
             values: programs::values(&facts.programs),
@@ -219,6 +227,10 @@ fn facts(cx: &Context<'_>) -> RunFacts {
         formats,
         simulator: model.simulator().map(str::to_owned),
         is_predicted: model.has_caveat(Caveat::Predicted),
+        caveats: [Caveat::PlaceholderTimes, Caveat::GivenDurations]
+            .into_iter()
+            .filter(|&caveat| model.has_caveat(caveat))
+            .collect(),
         versions: versions(model),
         environment: facts::environment(cx),
         programs: Vec::new(),

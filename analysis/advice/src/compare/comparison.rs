@@ -180,10 +180,13 @@ pub struct ComparisonSide {
     /// Its runs are programs that were not run.
     #[serde(skip)]
     pub are_programs: bool,
+    /// A run of it has made-up lengths.
+    #[serde(skip)]
+    pub(super) is_untimed: bool,
     /// Events and files that were lost when its runs were read.
     #[serde(skip)]
     pub(super) lost: u64,
-    /// Why no run has a steady step, if all steps are excluded as warm-up.
+    /// Why no run has a steady step, if all steps are excluded as warm-up, or have no times.
     #[serde(skip)]
     pub(super) all_warmup: Option<String>,
 }
@@ -191,7 +194,7 @@ pub struct ComparisonSide {
 impl ComparisonSide {
     /// `29 steady steps`
     pub(super) fn steps_in_words(&self) -> String {
-        if self.are_programs {
+        if self.are_programs || self.is_untimed {
             "without times".to_owned()
         } else {
             counted(self.steps, "steady step")
@@ -205,10 +208,11 @@ impl ComparisonSide {
         let Some(facts) = facts.filter(|facts| facts.devices > 0) else {
             return steps;
         };
-        let kind = facts
-            .device_type
-            .as_deref()
-            .unwrap_or("TPU of unknown type");
+        let unknown = match facts.simulator {
+            Some(_) => "device of unknown type",
+            None => "TPU of unknown type",
+        };
+        let kind = facts.device_type.as_deref().unwrap_or(unknown);
         format!("{} × {kind} · {steps}", facts.devices)
     }
 }

@@ -15,6 +15,12 @@ impl RunFacts {
             .map(|by| trace_model::badge(by, self.is_predicted))
     }
 
+    /// The badge and what stands behind it.
+    pub fn badge_in_words(&self) -> Option<String> {
+        let about = trace_model::about_times(|caveat| self.caveats.contains(&caveat));
+        self.badge().map(|badge| format!("{badge}: {about}"))
+    }
+
     /// The versions that its files record.
     pub(super) fn versions_in_words(&self) -> Option<String> {
         let texts: Vec<String> = self

@@ -93,6 +93,9 @@ impl Comparison {
     /// `not the same work: the runs differ in device (TPU v5 Lite against TPU v6 Lite)`; `None` if they did the same work
     /// and can be compared.
     pub fn mismatch(&self) -> Option<String> {
+        if self.base.is_untimed || self.cand.is_untimed {
+            return Some(format!("not comparable: {}", self.all_warmup()?));
+        }
         let incomparable = || {
             self.differences
                 .iter()

@@ -63,7 +63,7 @@ mod work;
 
 use facts::prelude::*;
 use math::{parallel, resample};
-use trace_model::kept;
+use trace_model::{Caveat, kept};
 
 use collect::NO_STEPS;
 use pool::PooledRuns;
@@ -133,7 +133,11 @@ pub fn compare(base: &[Summary], cand: &[Summary], options: &CompareOptions) -> 
         .zip(second.first())
         .map(|(a, b)| comparable::unknown(a, b))
         .unwrap_or_default();
-    out.is_comparable = !(incomparable && !options.force || base.is_empty() || cand.is_empty());
+    out.is_comparable = !(incomparable && !options.force
+        || base.is_empty()
+        || cand.is_empty()
+        || out.base.is_untimed
+        || out.cand.is_untimed);
     out.differences = differences;
     out.environment = environment::changes(base, cand);
     if out.is_comparable {
@@ -301,6 +305,9 @@ fn side(runs: &[Summary]) -> ComparisonSide {
         middle_ps: runs.iter().map(|run| run.steps.middle_ps).sum::<f64>()
             / runs.len().max(1) as f64,
         are_programs: are_programs(runs),
+        is_untimed: runs
+            .iter()
+            .any(|run| run.facts.caveats.contains(&Caveat::PlaceholderTimes)),
         lost: runs.iter().map(|run| run.facts.lost).sum(),
     }
 }

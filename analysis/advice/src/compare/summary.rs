@@ -10,6 +10,7 @@ use engine::Environment;
 use facts::prelude::*;
 use run_reports::hlo::ProgramPart;
 use serde::{Deserialize, Serialize};
+use trace_model::Caveat;
 
 use super::better::Better;
 
@@ -129,6 +130,9 @@ pub struct RunFacts {
     /// Whether this is a cost model.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_predicted: bool,
+    /// Other caveats about such times.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub caveats: Vec<Caveat>,
     /// The file that defines the model, as far as the sources of its ops tell.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model_file: Option<String>,

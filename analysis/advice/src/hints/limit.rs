@@ -58,6 +58,16 @@ pub struct OutsideLoop {
     pub idle_ps: Picos,
 }
 
+/// What shares are of where a program ran once.
+pub(super) const ONE_STEP: &str = "the step";
+
+impl LoopLimit {
+    /// Whether it is about a loop, and not about a program that ran once.
+    pub fn is_of_loop(&self) -> bool {
+        self.of != ONE_STEP
+    }
+}
+
 impl TimePart {
     /// What it is called beside the others.
     pub fn title_among(&self, parts: &[Self]) -> &'static str {

@@ -17,6 +17,7 @@ use super::transfers::bound_hidden;
 
 /// The schedule of all cores in the scope of `cx`.
 pub(super) fn build(cx: &Context<'_>) -> Result<ReplaySchedule> {
+    cx.require_times()?;
     let mut times = Vec::new();
     for group in cx.tensor_cores() {
         times.extend(

@@ -68,6 +68,20 @@ impl Scenario {
         }
     }
 
+    /// The transfers that it scales: those whose class fits.
+    pub(crate) fn transfers(&self) -> Option<fn(OpClass) -> bool> {
+        match self {
+            Self::Collectives(_) => Some(OpClass::is_collective),
+            Self::Copies(_) => Some(|class| class.is_async() && !class.is_collective()),
+            _ => None,
+        }
+    }
+
+    /// Whether its transfers take no time, however long they were in flight.
+    pub(crate) fn leaves_no_transfer(&self) -> bool {
+        matches!(self, Self::Collectives(0.0) | Self::Copies(0.0))
+    }
+
     /// Whether it changes how long collectives take.
     pub(crate) fn is_about_collectives(&self) -> bool {
         matches!(self, Self::Collectives(_))
@@ -303,7 +317,9 @@ fn chip(cx: &Context<'_>, flops: f64, hbm: f64, out: &mut ReplayChanges) -> Resu
         .iter()
         .filter(|row| row.is_leaf && !row.is_async && row.collective.is_none())
     {
-        let factor = slowdown(&row.work(), peaks, &faster);
+        // Of an op without a limit that binds it is not known what another chip changes.
+        let is_bound = row.rates.ideal_time_ps.is_some() || !row.is_custom_call;
+        let factor = slowdown(&row.work(), peaks, &faster).filter(|_| is_bound);
         *(if factor.is_some() {
             &mut known
         } else {

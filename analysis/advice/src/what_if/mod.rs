@@ -26,6 +26,7 @@ mod schedule;
 #[cfg(test)]
 mod tests;
 mod transfers;
+mod unchanged;
 
 use facts::prelude::*;
 
@@ -82,6 +83,7 @@ impl Replay {
     /// A change needs data that the capture does not have.
     pub fn with(&self, cx: &Context<'_>, changes: &[Scenario]) -> Result<Prediction> {
         let (changed, notes) = self.changed(cx, changes)?;
+        unchanged::require_awaited(cx, &self.recorded, changes)?;
         Ok(predict::predict(
             cx,
             &self.recorded,

@@ -8,6 +8,7 @@ use math::stats::median;
 use super::change::{ReplayChanges, Scenario};
 use super::engine::{CoreReplay, ReplayInput, play};
 use super::schedule::{CoreSchedule, HiddenTransferBound, ReplaySchedule, TimeByGroup};
+use super::unchanged::{starts_that_stay, unawaited, without_effect};
 
 /// One step: its span on each core that ran it, by row of [`ReplaySchedule::cores`].
 pub(super) type StepOnCores = Vec<(usize, TimeRange)>;
@@ -29,6 +30,9 @@ pub struct Prediction {
     pub parts: Vec<PredictedPart>,
     /// The core of these parts.
     pub core: String,
+    /// Where the times to compare with are from.
+    #[serde(skip)]
+    pub times_from: Provenance,
     /// Notes for the reader.
     pub notes: Vec<String>,
 }
@@ -222,6 +226,16 @@ pub(super) fn predict(
     }
     let window_ps = window(recorded);
     notes.extend(without_effect(recorded, changes));
+    notes.extend(changes.iter().filter_map(|change| {
+        let of_unknown_start = unawaited(cx, recorded, change);
+        let is_unknown = of_unknown_start > 0 && !change.leaves_no_transfer();
+        is_unknown.then(|| {
+            format!(
+                "Only the awaited part of {} in flight is scaled: faster ones may save more, and slower ones cost more",
+                counted(of_unknown_start, "transfer")
+            )
+        })
+    }));
     notes.extend(
         recorded
             .cores
@@ -245,43 +259,9 @@ pub(super) fn predict(
             .map(|played| parts(&recorded.cores[slowest], played))
             .unwrap_or_default(),
         core: cx.model.device_name(recorded.cores[slowest].group),
+        times_from: Provenance::Measured.in_trace(cx.model),
         notes,
     }
-}
-
-/// Changes of transfers that did not run.
-fn without_effect(recorded: &ReplaySchedule, changes: &[Scenario]) -> Vec<String> {
-    let ran = |is_wanted: fn(OpClass) -> bool| {
-        let mut pieces = recorded.cores.iter().flat_map(CoreSchedule::pieces);
-        pieces.any(|piece| is_wanted(piece.class))
-    };
-    let nothing = |change: &Scenario| match change {
-        Scenario::Collectives(_) if !ran(OpClass::is_collective) => Some("No collective"),
-        Scenario::Copies(_) if !ran(|class| class.is_async() && !class.is_collective()) => {
-            Some("No asynchronous copy")
-        }
-        _ => None,
-    };
-    let what = changes.iter().filter_map(nothing);
-    what.map(|what| format!("{what} ran here: another length of it changes nothing"))
-        .collect()
-}
-
-/// Ops that start collectives are worth a note from this share of the window on.
-const WORTH_A_NOTE: f64 = 0.01;
-
-/// Starts of collectives are no transfers: they keep their time.
-fn starts_that_stay(cx: &Context<'_>, core: &CoreSchedule) -> Option<String> {
-    let starts = core.pieces().iter();
-    let starts = starts.filter(|piece| piece.class.is_collective() && piece.class.is_start());
-    let time: Picos = starts.map(|piece| piece.range.dur()).sum();
-    let is_much = time.as_ps_f64() >= WORTH_A_NOTE * core.window.dur().as_ps_f64();
-    is_much.then(|| {
-        let name = cx.model.device_name(core.group);
-        format!(
-            "Ops that start asynchronous collectives keep their time, {time} on {name}: they may do other work, too"
-        )
-    })
 }
 
 /// Only [`Prediction::saving`], for callers that need many of them.
@@ -394,7 +374,7 @@ impl Tabular for Prediction {
             )
         };
         let parts: Vec<_> = self.parts.iter().map(part).collect();
-        vec![
+        let mut tables = vec![
             Table::of("prediction", "What if", &rows)
                 .remaining()
                 .notes(notes)
@@ -405,9 +385,18 @@ impl Tabular for Prediction {
                 &parts,
             )
             .remaining()
-            .note("Parts add up to the window; % is of the recorded time of the part.")
+            .note("Parts add up to the window; % is of the time of the part without the change.")
             .build(),
-        ]
+        ];
+        let columns = tables.iter_mut().flat_map(|table| &mut table.columns);
+        for column in columns.filter(|column| column.id == "recorded_ps") {
+            column.title = match self.times_from {
+                Provenance::Simulated => "Simulated",
+                Provenance::Predicted => "As predicted",
+                _ => column.title,
+            };
+        }
+        tables
     }
 }
 

@@ -130,7 +130,7 @@ impl Tabular for ProgramList {
             .note(ARE_SUMS)
             .note("of op time: self time of all ops, idle time left out");
         let table = if self.rows.is_empty() {
-            table.note("this capture names no programs")
+            table.note(super::NO_PROGRAMS)
         } else {
             table
         };

@@ -232,6 +232,9 @@ pub fn programs_with(cx: &Context<'_>, name: &str, wanted: Option<&str>) -> Resu
     }
 }
 
+/// Why there is nothing to list. A model that a simulator ran is none of them.
+const NO_PROGRAMS: &str = "this capture holds no program of a compiler";
+
 /// The programs of the capture, or those whose title is, or begins with, `wanted`.
 ///
 /// # Errors
@@ -255,7 +258,7 @@ pub fn chosen(cx: &Context<'_>, wanted: Option<&str>) -> Result<Vec<ProgramId>> 
     let list = programs(cx);
     let titles: Vec<&str> = list.rows.iter().map(|row| row.program.as_str()).collect();
     if titles.is_empty() {
-        return Err("this capture names no programs".into());
+        return Err(NO_PROGRAMS.into());
     }
     let Some(wanted) = wanted else {
         return Ok(list.rows.iter().map(|row| row.id).collect());

@@ -25,7 +25,7 @@ pub struct ProgramParts {
 pub fn program_parts(cx: &Context<'_>) -> Result<ProgramParts> {
     let all = chosen(cx, None)?;
     let first = all.first().copied();
-    let program = TimedProgram::of(cx, first.ok_or("this capture names no programs")?)?;
+    let program = TimedProgram::of(cx, first.ok_or(super::NO_PROGRAMS)?)?;
     let contents = ProgramContents::in_capture(cx, program.program, &program.module);
     let mut notes = program.notes;
     if all.len() > 1 {

@@ -89,8 +89,8 @@ fn changes(base: &Session, cand: &Session, scope: Scope) -> Document {
             &TestOptions::default(),
         );
         for (session, name) in [(base, "base"), (cand, "cand")] {
-            let badge = session.model().badge();
-            let badge = badge.map(|badge| format!("{name}: {badge}: no time here was measured"));
+            let badge = session.model().badge_in_words();
+            let badge = badge.map(|badge| format!("{name}: {badge}"));
             let lost = losses_in_words(session.model());
             let lost = lost.map(|lost| format!("{name} is damaged: {lost}"));
             compared.notes.extend(badge.into_iter().chain(lost));

@@ -57,7 +57,11 @@ pub fn run(args: &MemoryArgs, stderr: &Stderr) -> Result<CommandOutcome> {
         if found.is_empty() {
             found.push(planned.inspect_err(|error| {
                 // It may be meant as a log.
-                if is_text && matches!(error, RequestError::Import { .. }) {
+                let is_unread = matches!(
+                    error,
+                    RequestError::Import { .. } | RequestError::DoesNotApply(_)
+                );
+                if is_text && is_unread {
                     stderr.warn(NO_MESSAGE);
                 }
             })?);

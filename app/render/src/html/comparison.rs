@@ -37,7 +37,7 @@ pub fn page(compared: &ComparedRuns<'_>) -> String {
             }
             @if let Some(gates) = compared.gates { (failures(gates)) }
             @for (side, runs) in [("base ", compared.base), ("cand ", compared.cand)] {
-                (marked(side, runs.iter().find_map(|run| run.facts.badge())))
+                (marked(side, runs.iter().find_map(|run| run.facts.badge_in_words())))
             }
             h1 { (headline(comparison)) }
             @if comparison.brief.conclusion.is_some() { p { (sentence(&comparison.brief.work)) } }

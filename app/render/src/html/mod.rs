@@ -71,7 +71,7 @@ pub fn page(document: &Document, gated: &GatedDocument) -> String {
         header {
             p.dim { (name) (summary::files(sources)) " · " (summary::ran(document, &overview).join(" · ")) }
             @if gated.are_set { (verdict(&gated.report)) }
-            (marked("", badge.clone()))
+            (marked("", model.badge_in_words()))
             @if let Some(limit) = overview.limit(time) {
                 // A page has one headline.
                 @if is_failed { p.lead { (limit) } } @else { h1 { (limit) } }

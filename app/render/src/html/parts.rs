@@ -34,7 +34,7 @@ pub fn whole(title: &str, command: &str, body: &Markup) -> String {
 
 /// A note if the times of a side were not measured.
 pub fn marked(side: &str, badge: Option<String>) -> Markup {
-    html! { @if let Some(badge) = badge { p { (side) b.warn { (badge) } ": no time here was measured" } } }
+    html! { @if let Some(badge) = badge { p { (side) b.warn { (badge) } } } }
 }
 
 /// A section; nothing if it is empty.

@@ -61,8 +61,7 @@ pub fn header(document: &Document, overview: &Overview, layout: &TextLayout) -> 
         let name = shortened(&document.name_of(source), room);
         let _ = writeln!(text, "{}{facts}", layout.style.bold(&name));
     }
-    if let Some(badge) = model.badge() {
-        let badge = format!("{badge}: no time here was measured");
+    if let Some(badge) = model.badge_in_words() {
         text.push_str(&layout.lines(0, &badge, |line| layout.style.bold(line)));
     }
     text + &layout.plain_lines(0, &ran(document, overview).join(" · "))

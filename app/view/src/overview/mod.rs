@@ -180,7 +180,8 @@ impl Overview {
 
     /// What happens once, outside the loop.
     pub fn outside(&self, time: impl Fn(Picos) -> String) -> Option<String> {
-        Some(outside(self.loop_limit()?.outside.as_ref()?, time))
+        let limit = self.loop_limit()?;
+        Some(outside(limit.outside.as_ref()?, limit.is_of_loop(), time))
     }
 
     /// The figures that matter: first those that miss their target, then those about what limits the run; only known
@@ -228,7 +229,12 @@ impl Overview {
 }
 
 /// `Outside the loop, once: 20.52 s of 98.15 s captured (compiling 3.796 s, devices idle 13.30 s).`
-fn outside(outside: &OutsideLoop, length: impl Fn(Picos) -> String) -> String {
+fn outside(outside: &OutsideLoop, has_loop: bool, length: impl Fn(Picos) -> String) -> String {
+    let whole = if has_loop {
+        "the loop, once"
+    } else {
+        "the step"
+    };
     let compiling = outside
         .compile_ps
         .map(|ps| format!("compiling {}", length(ps)));
@@ -241,7 +247,7 @@ fn outside(outside: &OutsideLoop, length: impl Fn(Picos) -> String) -> String {
         format!(" ({})", parts.join(", "))
     };
     format!(
-        "Outside the loop, once: {} of {} captured{parts}.",
+        "Outside {whole}: {} of {} captured{parts}.",
         length(outside.time_ps),
         length(outside.of_ps)
     )

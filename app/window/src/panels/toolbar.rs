@@ -145,7 +145,7 @@ fn title_ui(ui: &mut Ui, trace: &OpenTrace) {
                 .strong()
                 .color(ui.visuals().warn_fg_color),
         )
-        .on_hover_text("No time here was measured");
+        .on_hover_text(trace.model.badge_in_words().unwrap_or_default());
     }
     let path = trace.path.display().to_string();
     let name = egui::Label::new(RichText::new(trace.name()).strong()).truncate();

@@ -3,6 +3,7 @@
 use hlo::{CostAnalysis, Instruction, InstructionId};
 use importer_common::names::BoundedNames;
 use importer_common::prelude::*;
+use trace_model::{Access, MemoryAccess};
 
 use super::program::ScheduledProgram;
 
@@ -75,6 +76,17 @@ impl<'p, 'a> ScheduleLabels<'p, 'a> {
         self.room.clamp(MIN_TEXT, MAX_TEXT)
     }
 
+    /// Bytes of the transfer that an op awaits: what its start reads, and the result.
+    fn transfer(&mut self, done: &Instruction) -> Vec<MemoryAccess> {
+        let start = done.operands.first();
+        let start = start.and_then(|&start| self.program.module.instruction(start));
+        let mut moved = start.map_or_else(Vec::new, |start| self.costs.bytes(start));
+        moved.retain(|access| access.access == Access::Read);
+        let own = self.costs.bytes(done).into_iter();
+        moved.extend(own.filter(|access| access.access == Access::Write));
+        moved
+    }
+
     fn op(&mut self, out: &mut TraceBuilder, id: InstructionId, instruction: &Instruction) -> Op {
         let mut lines = BoundedNames::new(self.most());
         for (at, frame) in self.program.module.stack(instruction).iter().enumerate() {
@@ -93,11 +105,14 @@ impl<'p, 'a> ScheduleLabels<'p, 'a> {
             &*instruction.opcode,
             "while" | "call" | "conditional" | "custom-call"
         );
-        // The awaited op did the work.
+        // The awaited op did the work, and its transfer is over when its end is awaited.
         let is_done = instruction.opcode.ends_with("-done");
+        let is_start = instruction.opcode.ends_with("-start");
         let counts = !is_opaque && !is_done;
         let flops = self.costs.flops(instruction);
-        let memory = if counts {
+        let memory = if is_done {
+            self.transfer(instruction)
+        } else if counts && !is_start {
             self.costs.bytes(instruction)
         } else {
             Vec::new()
@@ -116,7 +131,7 @@ impl<'p, 'a> ScheduleLabels<'p, 'a> {
             hlo_text: Some(out.intern(&text)),
             flops,
             model_flops: flops,
-            bytes_accessed: counts.then_some(bytes),
+            bytes_accessed: (is_done || counts && !is_start).then_some(bytes),
             memory,
             shape: Some(out.intern(self.program.line(id).shape)),
             framework_name: Some(&*instruction.op_name)

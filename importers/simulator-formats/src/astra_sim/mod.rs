@@ -16,6 +16,8 @@
 //! - The network is read from a configuration (YAML) in the same places, if it has the same
 //!   number of NPUs: rings of equal links become links of the devices.
 //!
+//! The lines of nodes alone, as the timeline visualizer reads them, are whole if each node ends.
+//!
 //! Ignored: the log's description of the topology.
 //!
 //! Written from the output of ASTRA-sim 2 with its analytical network, July 2025.

@@ -48,6 +48,12 @@ impl AstraSimRun {
     pub fn is_finished(&self) -> bool {
         !self.npus.is_empty() && self.npus.values().all(|npu| npu.finished)
     }
+
+    /// Whether it has only the lines of nodes, and each node that started ended.
+    pub fn is_closed(&self) -> bool {
+        let mut npus = self.npus.values();
+        npus.all(|npu| !npu.finished && npu.statistics.is_empty() && npu.open.is_empty())
+    }
 }
 
 /// All runs of a log; the last one is used.

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use importer_common::prelude::*;
 use input::ImportError;
 use input::source::file_name;
+use trace_model::Caveat;
 
 use super::line::AstraSimRoofline;
 use super::network;
@@ -20,7 +21,7 @@ pub(super) fn write(
     progress: &Progress,
     out: &mut TraceBuilder,
 ) -> Result<()> {
-    if !run.is_finished() {
+    if !run.is_finished() && !run.is_closed() {
         let unfinished = "the log ends before the run: unfinished nodes are drawn to its last line";
         out.log(IssueKind::TruncatedFile, || unfinished.to_owned());
     }
@@ -33,6 +34,9 @@ pub(super) fn write(
             .push(("network".to_owned(), network.describe()));
     }
     let links = network.and_then(|network| network.links());
+    if links.is_some() {
+        out.source_mut().caveats.push(Caveat::ModelledLinks);
+    }
     let mut has_graphs = false;
     for (rank, npu) in run.npus {
         // Graphs are read one at a time, because a run can have thousands.

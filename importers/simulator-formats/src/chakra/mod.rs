@@ -79,7 +79,9 @@ impl Importer for ChakraImporter {
         );
         let described = out.source_mut();
         described.caveats = vec![Caveat::Predicted];
-        if !schedule.has_lengths {
+        if schedule.has_lengths {
+            described.caveats.push(Caveat::GivenDurations);
+        } else {
             described.caveats.push(Caveat::PlaceholderTimes);
             described
                 .cannot_know

@@ -41,6 +41,7 @@ mod timeline;
 use importer_common::prelude::*;
 use importer_common::simulated::{describe, log_earlier_runs, log_unended_run, read_log};
 use input::sniffing::contains;
+use trace_model::Caveat;
 
 use run::{OnnximRun, OnnximRuns};
 
@@ -107,6 +108,8 @@ impl Importer for OnnxIm {
             log_unended_run(out);
         }
         describe("ONNXim", &CANNOT_KNOW, out);
+        // Each operand counts once, however often tiles read it.
+        out.source_mut().caveats.push(Caveat::LeastBytes);
         let config = config::find(source, &run, out);
         timeline::write(&run, config.as_ref(), options.clock_mhz, out);
         Ok(())

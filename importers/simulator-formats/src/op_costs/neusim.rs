@@ -6,7 +6,7 @@
 //! - Times and `flops_util` are by the clock of the rows, and not by that of the chip's JSON where the two differ.
 //! - `hbm_bw_GBps` of the chip is in GiB/s (the times prove it), `ici_bw_GBps` in 1e9 bytes/s.
 //! - `Bounded-by` is Compute also if VMEM is the bound; the times of the parts show the difference.
-//! - `FLOP Count` of `FlashAttention` does not include its matrix products.
+//! - `FLOP Count` of `FlashAttention` does not include its matrix products, so its work is not known.
 //!
 //! Ignored but kept as arguments: energy, power, DVFS and tiles.
 //!
@@ -197,8 +197,9 @@ fn cost(row: CsvRow<'_>, out: &mut TraceBuilder) -> Result<(u64, OpCost), String
             None
         }
     };
-    let (flops, hbm_bytes) = (optional("FLOP Count"), optional("Bytes accessed"));
     let code = row.text("Op Code");
+    let (flops, hbm_bytes) = (optional("FLOP Count"), optional("Bytes accessed"));
+    let flops = flops.filter(|_| code != FLASH_ATTENTION);
     let cost = OpCost {
         name: row.text("Name").to_owned(),
         description: row.text("Description").to_owned(),
@@ -213,6 +214,9 @@ fn cost(row: CsvRow<'_>, out: &mut TraceBuilder) -> Result<(u64, OpCost), String
     Ok((passes, cost))
 }
 
+/// The op code of kernels whose products are not counted.
+const FLASH_ATTENTION: &str = "FlashAttention";
+
 /// The category, decided by the op code because reduce-scatters have the type of VPU work.
 fn category(kind: &str, code: &str, uses_mxu: bool) -> &'static str {
     match code {
@@ -222,7 +226,7 @@ fn category(kind: &str, code: &str, uses_mxu: bool) -> &'static str {
         "AllToAll" => "all-to-all",
         _ if code.starts_with("InterChipComm") || kind == "ICINoCompute" => "collective",
         // A kernel with several products and a softmax.
-        "FlashAttention" => "custom-call",
+        FLASH_ATTENTION => "custom-call",
         // Small products run on the VPU, regardless of their type.
         _ if uses_mxu => "dot",
         _ => "loop fusion",

@@ -131,6 +131,25 @@ fn choose(run: &Path, configs: &[(&PathBuf, ScaleSimConfig)]) -> Option<ScaleSim
     if let Some((_, config)) = inside.chain(named).next() {
         return Some(config.clone());
     }
+    // The name of a run often says its dataflow: `decoder_ws`.
+    let run = run.file_name().unwrap_or_default().to_string_lossy();
+    let says = |config: &ScaleSimConfig| {
+        let mut words = run.split(['_', '-', '.', ' ']);
+        words.any(|word| word.eq_ignore_ascii_case(&config.dataflow))
+    };
+    let said: Vec<_> = configs
+        .iter()
+        .filter(|(_, config)| says(config))
+        .cloned()
+        .collect();
+    if !said.is_empty() && said.len() < configs.len() {
+        return choose_alike(&said);
+    }
+    choose_alike(configs)
+}
+
+/// The values on which configurations agree.
+fn choose_alike(configs: &[(&PathBuf, ScaleSimConfig)]) -> Option<ScaleSimConfig> {
     let (_, first) = configs.first()?;
     let size = |config: &ScaleSimConfig| (config.height, config.width);
     if configs
@@ -150,7 +169,7 @@ fn choose(run: &Path, configs: &[(&PathBuf, ScaleSimConfig)]) -> Option<ScaleSim
     let file = if configs.len() == 1 {
         first.file.clone()
     } else {
-        format!("{} and others", first.file)
+        format!("{} and {} more that fit", first.file, configs.len() - 1)
     };
     Some(ScaleSimConfig {
         file,

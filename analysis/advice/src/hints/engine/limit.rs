@@ -9,7 +9,7 @@ use trace_model::{Caveat, short_device_name};
 use super::parts;
 use crate::hints::CountedDevices;
 use crate::hints::facts::HintFacts;
-use crate::hints::limit::{LoopLimit, OutsideLoop, TimePart};
+use crate::hints::limit::{LoopLimit, ONE_STEP, OutsideLoop, TimePart};
 
 /// Words of the sentence.
 const MOST_WORDS: usize = 20;
@@ -188,12 +188,27 @@ impl<'a> Loop<'a> {
         match self.facts.steps() {
             None => "device time",
             Some(steps) if vary(&steps) => "the mean step",
+            Some(_) if self.runs_once() => ONE_STEP,
             Some(_) => "each step",
         }
     }
 
+    /// Whether the program ran once: that is no loop.
+    fn runs_once(&self) -> bool {
+        let steps = self.facts.steps();
+        steps.is_some_and(|steps| steps.steps.len() == 1)
+    }
+
     /// Subject and verb.
     fn subject(&self, part: &TimePart) -> String {
+        let subject = self.subject_in_loop(part);
+        if self.runs_once() {
+            return subject.replacen("The loop", "The program", 1);
+        }
+        subject
+    }
+
+    fn subject_in_loop(&self, part: &TimePart) -> String {
         match part.id {
             TimeUse::MatMul => "Matrix products take",
             TimeUse::Vector => "Element-wise work takes",
@@ -297,6 +312,9 @@ impl<'a> Loop<'a> {
         }
         let efficiency = Efficiency::of(self.ops, id)?;
         let reached = efficiency.reached()?;
+        let is_least = self.facts.cx.model.has_caveat(Caveat::LeastBytes)
+            && efficiency.bound_by != Some(BoundBy::Compute);
+        let least = if is_least { "at least " } else { "" };
         let peaks = &self.ops.peaks;
         let (of, peak) = match efficiency.bound_by {
             Some(BoundBy::Compute) => ("peak FLOP/s", peaks.flops),
@@ -309,7 +327,7 @@ impl<'a> Loop<'a> {
             } else {
                 Provenance::of_peak(peak)
             };
-        Some((format!(" at {reached:.1} of {of}"), provenance))
+        Some((format!(" at {least}{reached:.1} of {of}"), provenance))
     }
 
     fn waits_for_host(&self) -> bool {

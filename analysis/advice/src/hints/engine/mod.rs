@@ -11,7 +11,6 @@ use facts::Framework;
 use facts::prelude::*;
 use run_reports::summary::targets::Targets;
 use run_reports::summary::verdict::Verdict;
-use trace_model::Caveat;
 
 use super::finding::{Finding, PossibleSaving};
 use super::report::{
@@ -34,10 +33,7 @@ const OPS_LISTED: usize = 20;
 const SPOTS_LISTED: usize = 5;
 
 pub(super) fn run(facts: &HintFacts<'_>, rules: &[&'static Rule]) -> Result<HintsReport> {
-    if facts.cx.model.has_caveat(Caveat::PlaceholderTimes) {
-        let why = "times are placeholders: without durations, savings are unknown";
-        return Err(why.into());
-    }
+    facts.cx.require_times()?;
     let step = facts.step()?;
     let mut report = HintsReport {
         of: step.of.clone(),

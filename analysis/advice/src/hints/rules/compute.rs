@@ -227,6 +227,12 @@ fn efficiency_once_started(facts: &HintFacts<'_>, like: &LikeOps<'_>) -> Option<
 
 fn slow_ops(facts: &HintFacts<'_>) -> RuleResult {
     needs_costs(facts)?;
+    if facts.cx.model.has_caveat(Caveat::LeastBytes) {
+        return Err(
+            "bytes are the least that ops need: how close these come to the bandwidth is unknown"
+                .into(),
+        );
+    }
     let limit = facts.limit(&SLOW_EFFICIENCY);
     let explained = super::memory::moved(facts);
     let is_other = |row: &OpRow| {

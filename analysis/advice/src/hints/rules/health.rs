@@ -28,7 +28,7 @@ pub(super) static RULES: &[Rule] = &[
     health!("Q10", "The profiler slows down the host"),
     health!("Q11", "Ops are misplaced on the timeline"),
     health!("Q12", "Events could not be read"),
-    health!("Q13", "No time here was measured"),
+    health!("Q13", "Times are not a profiler's"),
     health!("Q14", "Times are cycles"),
     health!("Q15", "Rates are above their peaks"),
     health!("Q16", "Kernels declare too few operations"),

@@ -42,6 +42,7 @@ impl Analysis for Collectives {
     const TITLE: &'static str = "Collectives and links";
 
     fn run(cx: &Context<'_>) -> Result<CollectivesReport> {
+        cx.require_times()?;
         let overlap = cx.report::<Overlap>()?;
         let transfers: Vec<&Transfer> = overlap
             .transfers

@@ -75,7 +75,7 @@ impl Analysis for Buffers {
             }
         }
         if programs.is_empty() {
-            return Err(AnalysisError::NotApplicable(why_none(&errors)));
+            return Err(AnalysisError::NotApplicable(why_none(cx.model, &errors)));
         }
         programs.sort_by_key(|program| Reverse(program.hbm_bytes()));
         for (index, program) in programs.iter_mut().enumerate() {
@@ -111,7 +111,12 @@ impl Analysis for Buffers {
 }
 
 /// Why no program has a plan. One without HLO is no more to blame than the others.
-fn why_none(errors: &[HloError]) -> String {
+fn why_none(model: &TraceModel, errors: &[HloError]) -> String {
+    if let Some(by) = model.simulator().filter(|_| errors.is_empty()) {
+        return format!(
+            "{by} writes no program of a compiler, and only these say what is in memory"
+        );
+    }
     let is_absent = |error: &HloError| matches!(error, HloError::NotRecorded(_));
     let count = errors.len();
     if count > 1 && errors.iter().all(is_absent) {

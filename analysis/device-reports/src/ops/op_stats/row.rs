@@ -2,7 +2,7 @@
 
 use facts::prelude::*;
 use hardware::limits::{OpWork, possible, ratio};
-use trace_model::Op;
+use trace_model::{Caveat, Op};
 
 use super::costs::{MemoryBytes, OpCostModel, OpCosts};
 use super::op_sums::OpSums;
@@ -176,6 +176,18 @@ pub struct OpRates {
     pub ideal_time_ps: Option<f64>,
 }
 
+impl OpRates {
+    /// What does not depend on how long ops took.
+    fn without_time(self) -> Self {
+        Self {
+            flops_per_byte: self.flops_per_byte,
+            flops_per_hbm_byte: self.flops_per_hbm_byte,
+            ideal_time_ps: self.ideal_time_ps,
+            ..Self::default()
+        }
+    }
+}
+
 impl OpRow {
     /// The row of an op whose executions on all cores are `sums`. Shares are missing: they need the sums of all rows.
     pub(super) fn new(
@@ -234,6 +246,9 @@ impl OpRow {
         };
         if op.is_some() && !row.is_async {
             row.rates = row.rates_by(peaks);
+            if model.has_caveat(Caveat::PlaceholderTimes) {
+                row.rates = row.rates.without_time();
+            }
             row.beyond_peak_of = row.rates.beyond_peak.map(|(limit, _)| limit);
         }
         row
@@ -256,7 +271,11 @@ impl OpRow {
             self.min_time_ps.map(Picos::as_ps_f64),
         );
         let is_collective = self.collective.is_some();
-        let bound = work.bound(seconds, peaks).filter(|_| !is_collective);
+        // A kernel that does not say what it computes may be at any limit.
+        let is_unknown = self.is_custom_call && work.flops.is_none();
+        let bound = work
+            .bound(seconds, peaks)
+            .filter(|_| !is_collective && !is_unknown);
         OpRates {
             flops_per_second: per_second(float(costs.flops)),
             model_flops_per_second: per_second(float(costs.model_flops)),
@@ -279,7 +298,10 @@ impl OpRow {
             },
             efficiency_percent: bound.map(|(_, percent)| Percent(percent)),
             beyond_peak: work.beyond_peak(seconds, peaks),
-            ideal_time_ps: work.ideal_seconds(peaks).map(|seconds| seconds * 1e12),
+            ideal_time_ps: work
+                .ideal_seconds(peaks)
+                .filter(|_| !is_unknown)
+                .map(|seconds| seconds * 1e12),
         }
     }
 }

@@ -115,6 +115,7 @@ impl Analysis for Serving {
             } else {
                 Vec::new()
             },
+            is_simulated: cx.model.simulator().is_some(),
             unmatched_patterns: found.unmatched.clone(),
             program_ps: programs.all,
             other_program_ps: programs.other(),

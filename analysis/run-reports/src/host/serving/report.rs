@@ -29,6 +29,9 @@ pub struct ServingReport {
     /// Patterns of the user that no event matches, as `prefill=PATTERN`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unmatched_patterns: Vec<String>,
+    /// Whether no host was measured.
+    #[serde(skip)]
+    pub is_simulated: bool,
     /// Time of all programs in the scope, summed over devices: the denominator of `of_program_time_percent`.
     pub program_ps: Picos,
     /// Time of the programs that belong to no phase.

@@ -3,6 +3,7 @@
 use facts::prelude::*;
 
 use super::ANNOTATE;
+use super::names::ServingPhase;
 use super::report::{ServedRequest, ServingReport};
 
 impl Tabular for ServingReport {
@@ -53,10 +54,14 @@ impl ServingReport {
     fn phase_table(&self) -> Table {
         Table::of("serving_phases", "Phases of serving", &self.phases)
             .remaining()
-            .note(format!(
-                "Times of annotations are by the clock of the host. On devices: programs that the phase launches, summed \
-                 over devices; of programs: of the time of all of them. {QUANTILES}"
-            ))
+            .note(if self.is_simulated {
+                QUANTILES.to_owned()
+            } else {
+                format!(
+                    "Times of annotations are by the clock of the host. On devices: programs that the phase launches, \
+                     summed over devices; of programs: of the time of all of them. {QUANTILES}"
+                )
+            })
             .build()
     }
 
@@ -120,8 +125,19 @@ impl ServingReport {
     }
 
     fn batch_table(&self) -> Table {
+        let annotated = self.phases.iter();
+        let annotated = annotated.filter(|phase| phase.phase == ServingPhase::Batch.id());
+        let annotated: usize = annotated.map(|phase| phase.time.count).sum();
+        let batches: usize = self.batches.iter().map(|batch| batch.time.count).sum();
+        let joined = (annotated > batches).then(|| {
+            format!(
+                "Each batch counts once, from its first stage to the end of its last: {batches} batches of {annotated} \
+                 annotations."
+            )
+        });
         Table::of("serving_batches", "Batches by size", &self.batches)
             .remaining()
+            .notes(joined)
             .note(QUANTILES)
             .build()
     }

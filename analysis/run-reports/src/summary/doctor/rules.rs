@@ -7,7 +7,7 @@ use facts::prelude::*;
 use facts::steps::has_annotations;
 use hardware::peaks::PeakSource;
 use hlo::HloText;
-use trace_model::{Group, IssueKind, Op, Severity};
+use trace_model::{Caveat, Group, IssueKind, Op, Severity, about_times};
 
 use super::clocks::{assumed_clock, clock_skew, host_clocks, misplaced_ops, sessions_apart};
 use super::finding::{CaptureFinding, IMPOSSIBLE_RATES};
@@ -366,14 +366,18 @@ fn simulated(cx: &Context<'_>) -> Option<CaptureFinding> {
         .iter()
         .filter_map(|source| source.simulator.as_deref())
         .collect();
-    (!simulators.is_empty()).then(|| CaptureFinding {
+    let by = Vec::from_iter(simulators).join(", ");
+    let has_durations = cx.model.has_caveat(Caveat::GivenDurations);
+    (!by.is_empty()).then(|| CaptureFinding {
         id: "Q13",
         name: "simulated",
         severity: Severity::Warning,
-        message: format!(
-            "No time here was measured: {} computed all of them.",
-            Vec::from_iter(simulators).join(", ")
-        ),
+        message: if has_durations {
+            let about = about_times(|caveat| cx.model.has_caveat(caveat));
+            format!("{}: {by}.", engine::capitalised(about))
+        } else {
+            format!("No time here was measured: {by} computed all of them.")
+        },
         evidence: "the format is a simulator's".to_owned(),
         cure: "Compare with a profile of the same program before relying on it.",
     })

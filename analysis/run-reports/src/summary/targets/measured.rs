@@ -134,16 +134,20 @@ pub(super) fn links(cx: &Context<'_>) -> Result<MeasuredShare, String> {
     } else {
         "the links possible"
     };
-    let of = format!("published speed of {layout}{rest}");
+    let (speed, provenance) = if report.links.recorded {
+        ("recorded speed", Provenance::Derived)
+    } else {
+        ("published speed", Provenance::AssumedPeak)
+    };
+    let of = format!("{speed} of {layout}{rest}");
     let low = is_range.then_some(share.low_percent);
     let hidden = report.hidden_percent().filter(|&hidden| hidden > HIDDEN);
     let at_least_because = hidden.map(|hidden| {
         format!("transfers that nothing waits for take {hidden:.1} of the time in flight, and may have arrived earlier")
     });
-    let (value, provenance) = (share.high_percent, Provenance::AssumedPeak);
     Ok(MeasuredShare {
         low,
         at_least_because,
-        ..MeasuredShare::exact(value, of, provenance)
+        ..MeasuredShare::exact(share.high_percent, of, provenance)
     })
 }

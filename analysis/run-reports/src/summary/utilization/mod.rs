@@ -96,6 +96,7 @@ impl Analysis for Utilization {
     const TITLE: &'static str = "Utilization";
 
     fn run(cx: &Context<'_>) -> Result<UtilizationReport> {
+        cx.require_times()?;
         let ops = cx.report::<Ops>()?;
         let all: Vec<&CoreOps> = ops.cores.iter().collect();
         let mut combined = metrics(&WorkSums::new(cx, &ops, &all));

@@ -34,10 +34,9 @@ pub(super) fn metrics(cx: &Context<'_>, ops: &OpsReport) -> Vec<Metric> {
     };
     let why = why_these(cx.fact::<StepsReport>(), *steps);
     let sums = WorkSums {
-        hbm_is_estimated: ops.hbm_is_estimated,
-        cores: &cores,
         window: over,
         is_whole: false,
+        ..WorkSums::new(cx, ops, &cores)
     };
     let metric = |id, title, limit, amount: Option<f64>| {
         let note = sums.notes_on(limit, amount.is_some()).into_iter();

@@ -1,12 +1,13 @@
 //! Sums over the work of cores, and the shares that follow from them.
 
 use device_reports::ops::op_stats::BeyondPeak;
-use device_reports::{CoreOps, OpsReport};
+use device_reports::{CoreOps, Ops, OpsReport};
 use engine::number;
 use facts::prelude::*;
 use facts::window::windows_in_words;
 use hardware::limits::possible;
 use hardware::peaks::NO_PEAK;
+use trace_model::Caveat;
 
 /// Share of op time below which unknown work is negligible.
 pub(super) const NEGLIGIBLE: Percent = Percent(0.5);
@@ -17,6 +18,8 @@ const LOWER_BOUND: Percent = Percent(10.0);
 /// Sums over some cores.
 pub(super) struct WorkSums<'a> {
     pub hbm_is_estimated: bool,
+    /// Why HBM traffic is only a lower bound, if the model that computed the times counts no more.
+    pub hbm_is_least: Option<&'static str>,
     pub cores: &'a [&'a CoreOps],
     /// Description of the window of a core.
     pub window: String,
@@ -24,10 +27,31 @@ pub(super) struct WorkSums<'a> {
     pub is_whole: bool,
 }
 
+/// Why a simulator or model counts too few bytes, if it does.
+fn least_traffic(cx: &Context<'_>) -> Option<&'static str> {
+    cx.model.simulator()?;
+    if cx.model.has_caveat(Caveat::LeastBytes) {
+        return Some("each operand counts once, and the memory may move more");
+    }
+    let ops = cx.scoped(Scope::WholeTrace).report::<Ops>().ok()?;
+    let rows = ops.rows.iter().filter(|row| row.is_async);
+    let awaited: u64 = rows.map(|row| row.occurrences).sum();
+    let cores = cx.tensor_cores();
+    let in_flight = cx.model.track_ids().filter(|&track| {
+        let track = cx.model.track(track);
+        track.kind == TrackKind::AsyncOps && cores.contains(&track.group)
+    });
+    let in_flight: usize = in_flight
+        .map(|track| cx.model.slices_on(track).count())
+        .sum();
+    (in_flight as u64 > awaited).then_some("transfers that no op awaits are left out")
+}
+
 impl<'a> WorkSums<'a> {
     pub fn new(cx: &Context<'_>, ops: &OpsReport, cores: &'a [&'a CoreOps]) -> Self {
         Self {
             hbm_is_estimated: ops.hbm_is_estimated,
+            hbm_is_least: least_traffic(cx),
             cores,
             window: windows_in_words(cx),
             is_whole: cx.scope == Scope::WholeTrace,
@@ -49,6 +73,7 @@ impl<'a> WorkSums<'a> {
     /// Whether so much of the work against `limit` is unknown that the known part is only a lower bound.
     pub fn is_mostly_unknown(&self, limit: BoundBy) -> bool {
         self.unknown_percent(limit) > LOWER_BOUND
+            || self.hbm_is_least.is_some() && limit == BoundBy::Hbm
     }
 
     /// Why a utilization of `limit` is uncertain, or why there is none.
@@ -85,6 +110,7 @@ impl<'a> WorkSums<'a> {
             if self.hbm_is_estimated {
                 notes.push("HBM traffic estimated from the shapes of operands".to_owned());
             }
+            notes.extend(self.hbm_is_least.map(str::to_owned));
             let unknown = self.share_of_op_time(|core| core.unknown_traffic_ps);
             if unknown > NEGLIGIBLE {
                 notes.push(format!(

@@ -13,7 +13,6 @@ mod findings;
 
 use device_reports::{Balance, Memory, Ops, Steps};
 use facts::prelude::*;
-use trace_model::Caveat;
 
 use crate::host::compile::Compile;
 use crate::host::input::Input;
@@ -54,18 +53,18 @@ impl VerdictReport {
     }
 }
 
-/// The statement if no durations are known.
-const PLACEHOLDERS: &str = "Times are placeholders: the file gives the order of nodes, not their durations, so no share of time is judged";
-
 impl Analysis for Verdict {
     type Report = VerdictReport;
     const ID: &'static str = "verdict";
     const TITLE: &'static str = "Verdict";
 
     fn run(cx: &Context<'_>) -> Result<VerdictReport> {
-        if cx.model.has_caveat(Caveat::PlaceholderTimes) {
+        if let Err(why) = cx.require_times() {
             return Ok(VerdictReport {
-                statement: PLACEHOLDERS.to_owned(),
+                statement: format!(
+                    "{}, so no share of time is judged",
+                    engine::capitalised(&why.to_string())
+                ),
                 findings: Vec::new(),
             });
         }

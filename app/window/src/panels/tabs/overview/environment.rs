@@ -85,7 +85,7 @@ pub fn environment_ui(ui: &mut Ui, context: PanelContext<'_>) {
                 if let Some(peak) = peak {
                     let from = match peak.source {
                         PeakSource::Recorded => "recorded in the capture",
-                        PeakSource::Configured => "from the simulator's configuration",
+                        PeakSource::Configured => "of the simulated device",
                         PeakSource::Assumed => "of the chip that you named",
                         PeakSource::Published => "published for the chip that the capture names",
                     };
