@@ -18,7 +18,7 @@ fn window() -> Harness<'static, App> {
                 ImportOptions::default(),
                 Arc::new(|| Ok(Options::default())),
             );
-            crate::app(&cc.egui_ctx, Settings::default(), loader)
+            app(&cc.egui_ctx, Settings::default(), loader)
         })
 }
 

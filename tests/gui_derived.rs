@@ -40,7 +40,7 @@ fn devices_window(sessions: Option<&std::path::Path>) -> Harness<'static, App> {
     let mut window = Harness::builder()
         .with_size(vec2(1400.0, 800.0))
         .build_eframe(move |cc| {
-            let app = crate::app(&cc.egui_ctx, Settings::default(), devices());
+            let app = app(&cc.egui_ctx, Settings::default(), devices());
             match sessions {
                 Some(sessions) => app.with_sessions(sessions),
                 None => app,

@@ -41,7 +41,7 @@ fn window() -> (Harness<'static, App>, Arc<AtomicBool>) {
                 }
                 Ok(OpenTrace::new(path.to_owned(), session(None)))
             });
-            crate::app(&cc.egui_ctx, Settings::default(), whole).with_first_look(Arc::new(
+            app(&cc.egui_ctx, Settings::default(), whole).with_first_look(Arc::new(
                 |path, _progress| Some(OpenTrace::new(path.to_owned(), session(Some(1)))),
             ))
         });

@@ -51,7 +51,7 @@ fn opening(path: &Path) -> Harness<'static, App> {
                 importers::ImportOptions::default(),
                 Arc::new(|| Ok(Options::default())),
             );
-            crate::app(&cc.egui_ctx, Settings::default(), loader)
+            app(&cc.egui_ctx, Settings::default(), loader)
         });
     window.state_mut().push(AppCommand::Open(path.to_owned()));
     window.step();
@@ -348,7 +348,7 @@ fn window_and_reports_share_the_time_origin() {
     });
     let mut window = Harness::builder()
         .with_size(vec2(1800.0, 1_200.0))
-        .build_eframe(|cc| crate::app(&cc.egui_ctx, Settings::default(), loader));
+        .build_eframe(|cc| app(&cc.egui_ctx, Settings::default(), loader));
     open(&mut window, "late");
     want(&mut window, ViewCommand::ShowPanel(Panel::Details, true));
     let model = window.state().trace().unwrap().model.clone();

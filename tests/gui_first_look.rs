@@ -29,7 +29,7 @@ fn shown([width, height]: [f32; 2], path: &Path) -> Harness<'static, App> {
                 importers::ImportOptions::default(),
                 Arc::new(|| Ok(Options::default())),
             );
-            crate::app(&cc.egui_ctx, Settings::default(), loader)
+            app(&cc.egui_ctx, Settings::default(), loader)
         });
     window.state_mut().push(AppCommand::Open(path.to_owned()));
     window.step();

@@ -33,7 +33,7 @@ fn following(folder: &Path) -> Harness<'static, App> {
         .build_eframe(move |cc| {
             let options = Arc::new(|| Ok(Options::default()));
             let loader = file_loader(ImportOptions::default(), options);
-            crate::app(&cc.egui_ctx, Settings::default(), loader)
+            app(&cc.egui_ctx, Settings::default(), loader)
                 .with_followed(folder, Duration::from_millis(20))
         })
 }

@@ -76,7 +76,7 @@ fn search_results_are_sorted_and_navigable() {
 fn selected_row_is_visible_in_a_long_list() {
     let mut window = Harness::builder()
         .with_size(vec2(1400.0, 800.0))
-        .build_eframe(|cc| crate::app(&cc.egui_ctx, Settings::default(), many_ops()));
+        .build_eframe(|cc| app(&cc.egui_ctx, Settings::default(), many_ops()));
     open(&mut window, "many");
     want(&mut window, ViewCommand::Search("op.".to_owned()));
     want(&mut window, ViewCommand::ShowTab("found".to_owned()));
@@ -100,7 +100,7 @@ fn selected_row_is_visible_in_a_long_list() {
 fn table_rows_fill_the_available_height() {
     let mut window = Harness::builder()
         .with_size(vec2(1400.0, 800.0))
-        .build_eframe(|cc| crate::app(&cc.egui_ctx, Settings::default(), many_ops()));
+        .build_eframe(|cc| app(&cc.egui_ctx, Settings::default(), many_ops()));
     open(&mut window, "many");
     want(&mut window, ViewCommand::ShowPanel(Panel::Details, false));
     show_op_table(&mut window);

@@ -192,7 +192,7 @@ fn nothing_is_asked_about_the_wheel_and_help_changes_it() {
     assert!(!settings.wheel_zooms, "it scrolls at first");
     let mut window = Harness::builder()
         .with_size(vec2(1400.0, 800.0))
-        .build_eframe(move |cc| crate::app(&cc.egui_ctx, settings, loader()));
+        .build_eframe(move |cc| app(&cc.egui_ctx, settings, loader()));
     open(&mut window, "trace");
     assert!(window.query_by_label_contains("wheel").is_none());
     want(&mut window, ViewCommand::ShowPanel(Panel::Help, true));
@@ -278,7 +278,7 @@ fn lost_key_can_be_restored() {
         .insert("notes".to_owned(), vec!["G".to_owned()]);
     let mut window = Harness::builder()
         .with_size(vec2(1400.0, 3_000.0))
-        .build_eframe(move |cc| crate::app(&cc.egui_ctx, settings, loader()));
+        .build_eframe(move |cc| app(&cc.egui_ctx, settings, loader()));
     open(&mut window, "trace");
     want(&mut window, ViewCommand::ShowPanel(Panel::Keys, true));
     window.get_by_label("Reset keys: Notes");

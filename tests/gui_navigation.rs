@@ -27,7 +27,7 @@ fn steps_open() -> Harness<'static, App> {
     });
     let mut window = Harness::builder()
         .with_size(vec2(1400.0, 900.0))
-        .build_eframe(|cc| crate::app(&cc.egui_ctx, Settings::default(), loader));
+        .build_eframe(|cc| app(&cc.egui_ctx, Settings::default(), loader));
     open(&mut window, "trace");
     window
 }
@@ -188,7 +188,7 @@ fn interface_scale_grows_and_persists() {
     let settings = Settings::load_from(&file);
     let mut window = Harness::builder()
         .with_size(vec2(1400.0, 900.0))
-        .build_eframe(|cc| crate::app(&cc.egui_ctx, settings, loader()));
+        .build_eframe(|cc| app(&cc.egui_ctx, settings, loader()));
     open(&mut window, "trace");
     window.get_by_label("View").click();
     settle(&mut window);
@@ -220,7 +220,7 @@ fn wait_links_to_its_transfer_and_back() {
     });
     let mut window = Harness::builder()
         .with_size(vec2(1400.0, 900.0))
-        .build_eframe(|cc| crate::app(&cc.egui_ctx, Settings::default(), loader));
+        .build_eframe(|cc| app(&cc.egui_ctx, Settings::default(), loader));
     open(&mut window, "trace");
     let model = window.state().trace().expect("it is open").model.clone();
     let done = model
@@ -262,7 +262,7 @@ fn with_late_devices() -> Harness<'static, App> {
     });
     let mut window = Harness::builder()
         .with_size(vec2(1400.0, 900.0))
-        .build_eframe(|cc| crate::app(&cc.egui_ctx, Settings::default(), loader));
+        .build_eframe(|cc| app(&cc.egui_ctx, Settings::default(), loader));
     open(&mut window, "pod");
     window
 }

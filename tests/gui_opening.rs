@@ -69,7 +69,7 @@ fn without_dialogs() -> Harness<'static, App> {
                 open: |then| then(Err("There is no file dialog".to_owned())),
                 save: |_| Err("There is no file dialog".to_owned()),
             };
-            crate::app(&cc.egui_ctx, Settings::default(), loader()).with_dialogs(dialogs)
+            app(&cc.egui_ctx, Settings::default(), loader()).with_dialogs(dialogs)
         });
     open(&mut window, "trace");
     window

@@ -69,7 +69,7 @@ fn loader() -> TraceLoader {
 fn compared(first: &str, second: &str) -> Harness<'static, App> {
     let mut window = Harness::builder()
         .with_size(vec2(1500.0, 1000.0))
-        .build_eframe(|cc| crate::app(&cc.egui_ctx, Settings::default(), loader()));
+        .build_eframe(|cc| app(&cc.egui_ctx, Settings::default(), loader()));
     open(&mut window, first);
     want(&mut window, AppCommand::Compare(PathBuf::from(second)));
     settle(&mut window);

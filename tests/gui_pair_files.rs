@@ -51,7 +51,7 @@ fn session_keeps_both_runs_and_their_lock() {
         Harness::builder()
             .with_size(vec2(1500.0, 1000.0))
             .build_eframe(move |cc| {
-                crate::app(&cc.egui_ctx, Settings::default(), loader()).with_sessions(sessions)
+                app(&cc.egui_ctx, Settings::default(), loader()).with_sessions(sessions)
             })
     };
     let mut window = empty(folder.path());
@@ -112,7 +112,7 @@ fn session_keeps_the_position_of_a_shorter_run() {
             Harness::builder()
                 .with_size(vec2(1500.0, 1000.0))
                 .build_eframe(move |cc| {
-                    crate::app(&cc.egui_ctx, Settings::default(), loader()).with_sessions(sessions)
+                    app(&cc.egui_ctx, Settings::default(), loader()).with_sessions(sessions)
                 })
         };
         let mut window = empty();

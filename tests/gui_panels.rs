@@ -9,7 +9,7 @@ use super::*;
 fn many() -> Harness<'static, App> {
     let mut window = Harness::builder()
         .with_size(vec2(1400.0, 1100.0))
-        .build_eframe(|cc| crate::app(&cc.egui_ctx, Settings::default(), many_ops()));
+        .build_eframe(|cc| app(&cc.egui_ctx, Settings::default(), many_ops()));
     open(&mut window, "many");
     window
 }
@@ -191,7 +191,7 @@ fn unsavable_settings_are_not_reported_unreadable() {
 fn an_error_covers_nothing_on_a_small_start_screen() {
     let mut window = Harness::builder()
         .with_size(vec2(900.0, 600.0))
-        .build_eframe(|cc| crate::app(&cc.egui_ctx, Settings::default(), loader()));
+        .build_eframe(|cc| app(&cc.egui_ctx, Settings::default(), loader()));
     open(&mut window, &"/a/long/path".repeat(20));
     let rect = |label: &str| window.get_by_label(label).rect();
     let (error, dismiss) = (rect("This cannot be opened."), rect("Dismiss"));
@@ -280,7 +280,7 @@ fn details_show_op_limit_and_exposed_time() {
     });
     let mut window = Harness::builder()
         .with_size(vec2(1800.0, 1_200.0))
-        .build_eframe(|cc| crate::app(&cc.egui_ctx, Settings::default(), loader));
+        .build_eframe(|cc| app(&cc.egui_ctx, Settings::default(), loader));
     open(&mut window, "trace");
     want(&mut window, ViewCommand::ShowPanel(Panel::Details, true));
     select(&mut window, "fusion.1");
@@ -439,7 +439,7 @@ fn explanations_are_not_cut_and_their_button_stays() {
             let options = || Ok(Options::default());
             let loader =
                 window::file_loader(importers::ImportOptions::default(), Arc::new(options));
-            crate::app(&cc.egui_ctx, Settings::default(), loader)
+            app(&cc.egui_ctx, Settings::default(), loader)
         });
     open(&mut window, &sample.display().to_string());
     want(&mut window, ViewCommand::ShowTab("hints".to_owned()));

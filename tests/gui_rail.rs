@@ -26,7 +26,7 @@ fn window_with(
     });
     let mut window = Harness::builder()
         .with_size(size)
-        .build_eframe(|cc| crate::app(&cc.egui_ctx, settings, loader));
+        .build_eframe(|cc| app(&cc.egui_ctx, settings, loader));
     open(&mut window, "trace");
     window
 }

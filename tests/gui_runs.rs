@@ -33,7 +33,7 @@ fn window_of(answers: Vec<Answer>) -> Harness<'static, App> {
     let mut window = Harness::builder()
         .with_size(vec2(1400.0, 800.0))
         .build_eframe(move |cc| {
-            crate::app(&cc.egui_ctx, Settings::default(), loader())
+            app(&cc.egui_ctx, Settings::default(), loader())
                 .with_runs(Arc::new(move |then| then(next())))
         });
     settle(&mut window);

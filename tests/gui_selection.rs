@@ -100,7 +100,7 @@ fn async_ops() -> TraceLoader {
 fn what_leads_to_a_slice_of_a_hidden_lane_opens_its_track() {
     let mut window = Harness::builder()
         .with_size(vec2(1400.0, 800.0))
-        .build_eframe(|cc| crate::app(&cc.egui_ctx, Settings::default(), async_ops()));
+        .build_eframe(|cc| app(&cc.egui_ctx, Settings::default(), async_ops()));
     open(&mut window, "async");
     window.get_by_label("Unfold Async XLA Ops");
     want(&mut window, ViewCommand::Search("copy.3".to_owned()));

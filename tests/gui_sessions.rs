@@ -22,7 +22,7 @@ fn window_in(folder: &std::path::Path, is_changed: bool) -> Harness<'static, App
     Harness::builder()
         .with_size(vec2(1400.0, 800.0))
         .build_eframe(move |cc| {
-            crate::app(&cc.egui_ctx, Settings::default(), runs(is_changed)).with_sessions(sessions)
+            app(&cc.egui_ctx, Settings::default(), runs(is_changed)).with_sessions(sessions)
         })
 }
 
@@ -219,7 +219,7 @@ fn a_copied_view_opens_elsewhere() {
     let mut other = Harness::builder()
         .with_size(vec2(1400.0, 800.0))
         .build_eframe(|cc| {
-            let app = crate::app(&cc.egui_ctx, Settings::default(), loader());
+            let app = app(&cc.egui_ctx, Settings::default(), loader());
             app.with_view(&view).expect(&view)
         });
     open(&mut other, "trace");

@@ -16,7 +16,7 @@ fn window_of_samples(width: f32) -> Harness<'static, App> {
                 importers::ImportOptions::default(),
                 Arc::new(|| Ok(Options::default())),
             );
-            crate::app(&cc.egui_ctx, Settings::default(), loader)
+            app(&cc.egui_ctx, Settings::default(), loader)
         })
 }
 

@@ -16,7 +16,7 @@ fn sample(name: &str, height: f32) -> Harness<'static, App> {
                 importers::ImportOptions::default(),
                 Arc::new(|| Ok(Options::default())),
             );
-            crate::app(&cc.egui_ctx, Settings::default(), loader)
+            app(&cc.egui_ctx, Settings::default(), loader)
         });
     open(
         &mut window,
@@ -43,7 +43,7 @@ fn generated(
                 Session::from_model(model, Options::default()),
             ))
         });
-        crate::app(&cc.egui_ctx, Settings::default(), loader)
+        app(&cc.egui_ctx, Settings::default(), loader)
     });
     open(&mut window, "generated");
     window
