@@ -34,7 +34,7 @@ pub use importer_common::{
     DetectionConfidence, HostEvents, ImportOptions, Importer, TraceFormat, TrackRoles,
 };
 pub use input::archive::{Archive, ArchiveWriter, ArchivedFile};
-pub use input::source::{is_within, small_text};
+pub use input::source::{file_name, is_within, small_text};
 pub use input::{
     FeedResult, FingerprintHash, ImportError, InputSource, Progress, ProgressStage, SharedBytes,
     SourceContent, is_remote, may_ask, shown_path,

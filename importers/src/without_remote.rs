@@ -37,13 +37,11 @@ pub(crate) fn upload(_: &Path, _: &mut File) -> io::Result<()> {
 }
 
 pub(crate) fn post_json(_: &str, _: String) -> Result<()> {
-    Err(ImportError::Remote {
-        what: "this build asks no web servers; build with --features remote".to_owned(),
-    })
+    Err(ImportError::remote(
+        "this build asks no web servers; build with --features remote",
+    ))
 }
 
 fn not_built() -> ImportError {
-    ImportError::Remote {
-        what: "this build cannot read buckets; build with --features remote".to_owned(),
-    }
+    ImportError::remote("this build cannot read buckets; build with --features remote")
 }

@@ -102,8 +102,8 @@ impl ClassSums {
     /// The sums of one lane.
     pub fn build(model: &TraceModel, lane: &Lane, class_of: impl Fn(LabelId) -> u8) -> Self {
         let mut occurs = [false; 256];
-        for &label in &model.slices.labels[lane.rows.start as usize..lane.rows.end as usize] {
-            occurs[usize::from(class_of(LabelId(label)))] = true;
+        for label in model.labels_of(model.lane_rows(lane)) {
+            occurs[usize::from(class_of(label))] = true;
         }
         let classes: Box<[u8]> = (0..=u8::MAX)
             .filter(|&class| occurs[usize::from(class)])

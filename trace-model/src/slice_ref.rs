@@ -321,7 +321,7 @@ impl Columns {
         }
     }
 
-    fn starts_in(&self, lane: &Lane) -> &[i64] {
+    pub(crate) fn starts_in(&self, lane: &Lane) -> &[i64] {
         &self.slices.starts[self.lane_rows(lane)]
     }
 

@@ -80,27 +80,27 @@ pub fn distinct(names: &[&str]) -> Vec<String> {
         .collect()
 }
 
-/// The last letters that fit `width` columns.
-fn ending(text: &str, width: usize) -> &str {
+/// Whether a letter after those before it fits `width` columns.
+fn fits(width: usize) -> impl FnMut(&(usize, char)) -> bool {
     let mut used = 0;
-    let fits = |&(_, c): &(usize, char)| {
+    move |(_, c)| {
         used += c.width().unwrap_or(0);
         used <= width
-    };
-    let begin = text.char_indices().rev().take_while(fits).last();
+    }
+}
+
+/// The last letters that fit `width` columns.
+fn ending(text: &str, width: usize) -> &str {
+    let letters = text.char_indices().rev();
+    let begin = letters.take_while(fits(width)).last();
     &text[begin.map_or(text.len(), |(at, _)| at)..]
 }
 
 /// The first letters that fit `width` columns.
 pub fn beginning(text: &str, width: usize) -> &str {
-    let mut used = 0;
-    let fits = |&(_, c): &(usize, char)| {
-        used += c.width().unwrap_or(0);
-        used <= width
-    };
     let end = text
         .char_indices()
-        .take_while(fits)
+        .take_while(fits(width))
         .last()
         .map_or(0, |(at, c)| at + c.len_utf8());
     &text[..end]

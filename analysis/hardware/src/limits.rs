@@ -177,34 +177,32 @@ impl OpWork {
                 .then(|| amount / peak)
                 .filter(|seconds| (seconds * 1e12).is_finite())
         });
-        times.fold(None, |most: Option<f64>, time| {
-            Some(most.map_or(time, |most| most.max(time)))
-        })
+        times.reduce(f64::max)
     }
 
     /// So much of each.
     pub fn times(&self, factor: f64) -> Self {
-        let times = |amount: Option<f64>| amount.map(|amount| amount * factor);
-        Self {
-            flops: times(self.flops),
-            hbm_bytes: times(self.hbm_bytes),
-            cmem_read_bytes: times(self.cmem_read_bytes),
-            cmem_write_bytes: times(self.cmem_write_bytes),
-            vmem_read_bytes: times(self.vmem_read_bytes),
-            vmem_write_bytes: times(self.vmem_write_bytes),
-        }
+        self.with(self, |amount, _| Some(amount? * factor))
     }
 
     /// The combination of both; unknown values are taken from the other.
     pub fn plus(&self, other: &Self) -> Self {
-        let add = |a: Option<f64>, b: Option<f64>| a.zip(b).map(|(a, b)| a + b).or(a).or(b);
+        self.with(other, |a, b| a.zip(b).map(|(a, b)| a + b).or(a).or(b))
+    }
+
+    /// Each amount with that of the other, as `combine` makes one of them.
+    fn with(
+        &self,
+        other: &Self,
+        combine: impl Fn(Option<f64>, Option<f64>) -> Option<f64>,
+    ) -> Self {
         Self {
-            flops: add(self.flops, other.flops),
-            hbm_bytes: add(self.hbm_bytes, other.hbm_bytes),
-            cmem_read_bytes: add(self.cmem_read_bytes, other.cmem_read_bytes),
-            cmem_write_bytes: add(self.cmem_write_bytes, other.cmem_write_bytes),
-            vmem_read_bytes: add(self.vmem_read_bytes, other.vmem_read_bytes),
-            vmem_write_bytes: add(self.vmem_write_bytes, other.vmem_write_bytes),
+            flops: combine(self.flops, other.flops),
+            hbm_bytes: combine(self.hbm_bytes, other.hbm_bytes),
+            cmem_read_bytes: combine(self.cmem_read_bytes, other.cmem_read_bytes),
+            cmem_write_bytes: combine(self.cmem_write_bytes, other.cmem_write_bytes),
+            vmem_read_bytes: combine(self.vmem_read_bytes, other.vmem_read_bytes),
+            vmem_write_bytes: combine(self.vmem_write_bytes, other.vmem_write_bytes),
         }
     }
 

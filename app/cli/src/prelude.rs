@@ -6,7 +6,7 @@ pub(crate) use std::sync::Arc;
 pub(crate) use analysis::{Scope, Table, Unit};
 pub(crate) use clap::{Args, ValueEnum};
 pub(crate) use importers::Progress;
-pub(crate) use render::{AnsiStyle, CsvCells, Document, NamedTable, ReportSection, TextLayout};
+pub(crate) use render::{AnsiStyle, CsvCells, Document, NamedTable, TextLayout};
 pub(crate) use request::{
     Assumptions, PartRequest, RequestError, Result, TraceRequest, answers, checks,
 };

@@ -112,18 +112,16 @@ impl Document {
     }
 
     /// A document of one report that is not in the list of analyses.
-    pub fn of(session: &Session, scope: Scope, section: ReportSection) -> Self {
-        let sections = OnceLock::from(vec![section]);
+    pub fn of(
+        session: &Session,
+        scope: Scope,
+        (id, title): (&'static str, &'static str),
+        result: Result<Arc<dyn Report>, AnalysisError>,
+    ) -> Self {
+        let section = ReportSection { id, title, result };
         Self {
-            session: session.clone(),
-            scope,
-            view: DocumentView::Tables,
-            gated: None,
-            usual_rows: USUAL_ROWS,
-            expected: None,
-            second: None,
-            entries: Vec::new(),
-            sections,
+            sections: OnceLock::from(vec![section]),
+            ..Self::new(session, scope, &[], DocumentView::Tables)
         }
     }
 

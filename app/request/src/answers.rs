@@ -24,7 +24,7 @@ use crate::what_if::{WhatIfRequest, changes};
 use crate::{Warnings, checks, summaries};
 use render::comparison::{self, ComparedRuns, ShownTables};
 use render::pictures::PictureFormat;
-use render::{AnsiStyle, Document, DocumentView, GatedDocument, ReportSection, TextLayout, html};
+use render::{AnsiStyle, Document, DocumentView, GatedDocument, NamedTable, TextLayout, html};
 use session::tables::{DataTable, report_table};
 use session::{ExecutionTimes, Session};
 
@@ -103,15 +103,19 @@ pub fn analyze(session: &Session, scope: Scope, ids: &[String]) -> Result<Comman
 }
 
 fn answer(document: &Document) -> Result<CommandAnswer> {
-    let named = render::csv::tables(document).into_iter();
     Ok(CommandAnswer {
         json: render::json::document(document, 0)?.collect::<Result<_, _>>()?,
         text: render::text::document(document, &plain()),
         html: String::new(),
-        tables: named
-            .map(|one| Arc::new(report_table(one.table.id, one.report, one.table.clone())))
-            .collect(),
+        tables: data_tables(render::csv::tables(document)),
     })
+}
+
+fn data_tables(named: Vec<NamedTable>) -> Vec<Arc<DataTable>> {
+    let named = named.into_iter();
+    named
+        .map(|NamedTable { report, table }| Arc::new(report_table(table.id, report, table)))
+        .collect()
 }
 
 /// The page that `systole analyze -o html=FILE` writes.
@@ -191,14 +195,11 @@ fn comparison_of(
         trace,
         shown: ShownTables::Screen,
     };
-    let tables = comparison::tables(&compared).into_iter();
     Ok(CommandAnswer {
         json: comparison::json(&compared, 0)?,
         text: comparison::text(&compared, &plain()),
         html: html::comparison::page(&compared),
-        tables: tables
-            .map(|one| Arc::new(report_table(one.table.id, one.report, one.table.clone())))
-            .collect(),
+        tables: data_tables(comparison::tables(&compared)),
     })
 }
 
@@ -301,15 +302,10 @@ pub fn explained(id: &str) -> Result<String> {
 fn with_page(
     session: &Session,
     scope: Scope,
-    (id, title): (&'static str, &'static str),
+    title: (&'static str, &'static str),
     report: Arc<dyn Report>,
 ) -> Result<CommandAnswer> {
-    let section = ReportSection {
-        id,
-        title,
-        result: Ok(report),
-    };
-    let document = Document::of(session, scope, section);
+    let document = Document::of(session, scope, title, Ok(report));
     Ok(CommandAnswer {
         html: html::tables_page(&document),
         ..answer(&document)?
@@ -326,15 +322,8 @@ pub fn expected(session: &Session, scope: Scope, request: &ExpectRequest) -> Res
 pub fn program_diff((first, scope): (&Session, Scope), second: &Session) -> Result<CommandAnswer> {
     let found = diff_of(first, scope, second, &())?;
     let found = found.map_err(|error| RequestError::DoesNotApply(error.to_string()))?;
-    answer(&Document::of(
-        first,
-        scope,
-        ReportSection {
-            id: "hlo",
-            title: "Programs",
-            result: Ok(found),
-        },
-    ))
+    let document = Document::of(first, scope, ("hlo", "Programs"), Ok(found));
+    answer(&document)
 }
 
 /// The instructions in which two programs differ; `None` if these cannot be read whole.

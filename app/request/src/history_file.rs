@@ -30,7 +30,7 @@ const MAX_FILE: u64 = 256 << 20;
 const HEAD: u64 = 4096;
 
 /// A run, as a line of the file; the fields are in the order of the line.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct HistoryLine {
     pub schema: String,
     pub tool: String,
@@ -89,10 +89,8 @@ pub fn line(run: &Summary, report: &GatesReport) -> Result<String> {
         }
         line
     });
-    let line = HistoryLine {
-        schema: SCHEMA.to_owned(),
+    HistoryLine {
         tool: run.tool.clone(),
-        commit: std::env::var("GITHUB_SHA").ok(),
         inputs: run.inputs.clone(),
         steps: Some(run.steps.counted),
         metrics,
@@ -101,39 +99,28 @@ pub fn line(run: &Summary, report: &GatesReport) -> Result<String> {
         summary: Some(serde_json::to_value(
             run.clone().shortened(OPS, OP_STEPS).with_series(SERIES),
         )?),
-        unreadable: None,
-    };
-    Ok(serde_json::to_string(&line)? + "\n")
+        ..HistoryLine::default()
+    }
+    .written()
 }
 
 /// The line of a run that cannot be read.
 pub fn line_of_unreadable(run: &ListedRun, why: &str) -> Result<String> {
     let input = |file: &ListedFile| SummaryInput {
-        name: file
-            .path
-            .file_name()
-            .unwrap_or(file.path.as_os_str())
-            .to_string_lossy()
-            .into_owned(),
+        name: importers::file_name(&file.path),
         path: Some(file.path.display().to_string()),
         ..SummaryInput::default()
     };
-    let line = HistoryLine {
-        schema: SCHEMA.to_owned(),
+    HistoryLine {
         tool: analysis::compare::tool(),
-        commit: std::env::var("GITHUB_SHA").ok(),
         inputs: run.files.iter().map(input).collect(),
-        steps: None,
-        metrics: Map::new(),
-        lower_bounds: Vec::new(),
-        gates: Vec::new(),
-        summary: None,
         unreadable: Some(UnreadableRun {
             why: why.to_owned(),
             bytes: run.bytes,
         }),
-    };
-    Ok(serde_json::to_string(&line)? + "\n")
+        ..HistoryLine::default()
+    }
+    .written()
 }
 
 /// Whether a file that begins like this is a history.
@@ -314,6 +301,16 @@ pub fn read(path: &Path, warnings: &dyn Warnings) -> Result<Vec<HistoryLine>> {
 }
 
 impl HistoryLine {
+    /// The text of the line.
+    fn written(self) -> Result<String> {
+        let line = Self {
+            schema: SCHEMA.to_owned(),
+            commit: std::env::var("GITHUB_SHA").ok(),
+            ..self
+        };
+        Ok(serde_json::to_string(&line)? + "\n")
+    }
+
     fn has(&self, status: Status, level: Option<GateLevel>) -> bool {
         let is = |gate: &Value, field: &str, wanted: &Value| gate.get(field) == Some(wanted);
         let (status, level) = (json!(status), level.map(|level| json!(level)));

@@ -26,10 +26,8 @@ impl Roots {
         } else {
             given
         };
-        let real = |path: &PathBuf| {
-            let found = path
-                .canonicalize()
-                .map_err(|error| RequestError::import(error.into(), path))?;
+        let directory = |path: &PathBuf| {
+            let found = real(path)?;
             if found.is_dir() {
                 Ok(found)
             } else {
@@ -39,7 +37,7 @@ impl Roots {
                 )))
             }
         };
-        let local = given.iter().map(real).collect::<Result<_, _>>()?;
+        let local = given.iter().map(directory).collect::<Result<_, _>>()?;
         Ok(Self {
             local,
             remote: Vec::new(),
@@ -53,10 +51,6 @@ impl Roots {
             .iter()
             .cloned()
             .partition(|path| importers::is_remote(path));
-        let real = |path: &PathBuf| {
-            path.canonicalize()
-                .map_err(|error| RequestError::import(error.into(), path))
-        };
         Ok(Self {
             local: local.iter().map(real).collect::<Result<_, _>>()?,
             remote,
@@ -150,6 +144,23 @@ impl Roots {
             ", ",
         )
     }
+}
+
+/// The path without links.
+fn real(path: impl AsRef<Path>) -> Result<PathBuf> {
+    let path = path.as_ref();
+    path.canonicalize()
+        .map_err(|error| RequestError::import(error.into(), path))
+}
+
+/// Rejects a file that is there, or cannot be written; `-` is accepted.
+pub fn check_new(path: &Path) -> Result<()> {
+    check_place(path)?;
+    if path.exists() {
+        let why = format!("{} exists already: name another file", path.display());
+        return Err(RequestError::Usage(why));
+    }
+    Ok(())
 }
 
 /// Rejects a file that cannot be written; `-` is accepted.

@@ -1,11 +1,10 @@
 //! The runs of the served places. A client names a run by an id that is found in this list, never by a path.
 
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use importers::{ImportError, ImportOptions, ListedRun, Progress};
+use importers::{ImportError, ImportOptions, ListedRun, Progress, file_name};
 use schemars::JsonSchema;
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
@@ -14,6 +13,7 @@ use super::error::ApiError;
 
 use request::places::Roots;
 use request::{AskedTrace, AssumedValues, Assumptions, RequestError, Result, TraceRequest};
+use session::fingerprint::hex;
 use trace_model::locked;
 
 /// How long a list is good: of this machine, and of buckets, where listing takes time and money.
@@ -183,7 +183,7 @@ impl RunList {
         for host in located.hosts {
             for (rank, path) in host.files.into_iter().enumerate() {
                 if !self.roots.contain(&path) {
-                    let name = name_of(&path);
+                    let name = file_name(&path);
                     return Err(ApiError::forbidden(format!(
                         "a file of the run is a link that leads outside: {name}"
                     )));
@@ -191,7 +191,7 @@ impl RunList {
                 let about = std::fs::metadata(&path).ok();
                 let entry = FileEntry {
                     n: files.len(),
-                    name: name_of(&path),
+                    name: file_name(&path),
                     host: host.host.clone(),
                     bytes: about.map(|about| about.len()),
                     is_read: rank == 0,
@@ -288,7 +288,7 @@ fn runs_of(
                 .flatten()
                 .filter_map(|about| about.modified().ok())
                 .max();
-            let name = name_of(&importers::shown_path(
+            let name = file_name(&importers::shown_path(
                 &place
                     .canonicalize()
                     .unwrap_or_else(|_remote| place.to_owned()),
@@ -313,20 +313,7 @@ fn runs_of(
 fn id_of(number: usize, name: &str) -> String {
     /// Bytes of the hash: a chance of 1 in 10^10 that two of 10,000 runs share one.
     const BYTES: usize = 8;
-    let hash = Sha256::digest(format!("{number}\0{name}"));
-    hash.iter()
-        .take(BYTES)
-        .fold(String::new(), |mut text, byte| {
-            let _ = write!(text, "{byte:02x}");
-            text
-        })
-}
-
-fn name_of(path: &Path) -> String {
-    path.file_name()
-        .unwrap_or(path.as_os_str())
-        .to_string_lossy()
-        .into_owned()
+    hex(&Sha256::digest(format!("{number}\0{name}"))[..BYTES])
 }
 
 fn shown(place: &Path) -> String {

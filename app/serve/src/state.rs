@@ -172,24 +172,13 @@ impl ServeState {
         about: AboutParams,
         job: impl FnOnce(&Session, Scope, &Cancel) -> Result<T, ApiError> + Send + 'static,
     ) -> Result<T, ApiError> {
-        self.about_in(&self.heavy, ANALYZE, id, about, job).await
+        self.answered(None, id, about, job).await
     }
 
-    /// An answer about a part of a run that takes this long at most, and no place of reports.
-    pub async fn queried<T: Send + 'static>(
+    /// The same, that of a query if there is a limit: it takes this long at most, and no place of reports.
+    pub async fn answered<T: Send + 'static>(
         self: &Arc<Self>,
-        limit: Duration,
-        id: String,
-        about: AboutParams,
-        job: impl FnOnce(&Session, Scope, &Cancel) -> Result<T, ApiError> + Send + 'static,
-    ) -> Result<T, ApiError> {
-        self.about_in(&self.queries, limit, id, about, job).await
-    }
-
-    async fn about_in<T: Send + 'static>(
-        self: &Arc<Self>,
-        place: &Work,
-        limit: Duration,
+        limit: Option<Duration>,
         id: String,
         about: AboutParams,
         job: impl FnOnce(&Session, Scope, &Cancel) -> Result<T, ApiError> + Send + 'static,
@@ -201,6 +190,8 @@ impl ServeState {
             let scope = checks::check_part(&shared, &part)?;
             job(&shared, scope, cancel)
         };
+        let query = limit.map(|limit| (&self.queries, limit));
+        let (place, limit) = query.unwrap_or((&self.heavy, ANALYZE));
         // If the client goes away, this ends here and drops `session`.
         let answer = place.run(limit, work).await;
         drop(session);

@@ -89,6 +89,11 @@ pub enum ImportError {
 }
 
 impl ImportError {
+    /// That a bucket or web server does not give what was asked for.
+    pub fn remote(what: impl Into<String>) -> Self {
+        Self::Remote { what: what.into() }
+    }
+
     /// The defect, and where it is: `path`, which the user named, or a file of the run that was found there.
     #[must_use]
     pub fn with_place(self, path: &Path) -> (Self, PathBuf) {

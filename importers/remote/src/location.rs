@@ -99,9 +99,7 @@ async fn read(
     };
     let failed = |error| match error {
         // It was there when its size was asked for.
-        object_store::Error::NotFound { .. } => ImportError::Remote {
-            what: CHANGED.to_owned(),
-        },
+        object_store::Error::NotFound { .. } => ImportError::remote(CHANGED),
         error => explained(&error, address),
     };
     let result = store
@@ -111,14 +109,10 @@ async fn read(
     let now = ObjectFacts::of(&result.meta);
     // Some servers ignore conditions.
     if now.version != facts.version || now.size != facts.size {
-        return Err(ImportError::Remote {
-            what: CHANGED.to_owned(),
-        });
+        return Err(ImportError::remote(CHANGED));
     }
     if result.range != asked {
-        return Err(ImportError::Remote {
-            what: OTHER_PART.to_owned(),
-        });
+        return Err(ImportError::remote(OTHER_PART));
     }
     let (mut bytes, mut rate, mut stream) = (Vec::new(), TransferRate::new(), result.into_stream());
     while let Some(part) = stream.next().await {
@@ -126,22 +120,19 @@ async fn read(
         rate.add(part.len())?;
         bytes.extend_from_slice(&part);
         if bytes.len() as u64 > wanted {
-            return Err(ImportError::Remote {
-                what: MORE_THAN_ASKED.to_owned(),
-            });
+            return Err(ImportError::remote(MORE_THAN_ASKED));
         }
     }
     if (bytes.len() as u64) < wanted {
-        return Err(ImportError::Remote {
-            what: "the server sent less than was asked for".to_owned(),
-        });
+        return Err(ImportError::remote(
+            "the server sent less than was asked for",
+        ));
     }
     Ok(bytes)
 }
 
 /// The name of an object as the store wants it.
 pub(crate) fn key(address: &Address) -> Result<Key> {
-    Key::parse(&address.key).map_err(|error| ImportError::Remote {
-        what: format!("no name of an object: {error}"),
-    })
+    Key::parse(&address.key)
+        .map_err(|error| ImportError::remote(format!("no name of an object: {error}")))
 }

@@ -31,11 +31,7 @@ pub fn upload(path: &Path, file: &mut File) -> io::Result<()> {
 }
 
 pub(crate) fn upload_with(path: &Path, file: &mut File, settings: &CloudSettings) -> Result<()> {
-    let refused = |what: &str| {
-        Err(ImportError::Remote {
-            what: what.to_owned(),
-        })
-    };
+    let refused = |what: &str| Err(ImportError::remote(what));
     let Some(address) = Address::of(path) else {
         return refused("not an address of a bucket");
     };

@@ -133,11 +133,7 @@ impl WebServer {
     ) -> Result<(), Failed> {
         let range = facts.has_ranges.then_some(*at..end);
         let is_part = range.is_some();
-        let changed = || {
-            Failed::from(ImportError::Remote {
-                what: CHANGED.to_owned(),
-            })
-        };
+        let changed = || Failed::from(ImportError::remote(CHANGED));
         let response = self
             .request(address, range, facts.version.as_deref())
             .await?;
@@ -149,10 +145,7 @@ impl WebServer {
             return Err(changed());
         }
         if is_part && first_byte(response.headers()) != Some(*at) {
-            return Err(ImportError::Remote {
-                what: OTHER_PART.to_owned(),
-            }
-            .into());
+            return Err(ImportError::remote(OTHER_PART).into());
         }
         let broke = |error| Failed {
             error: of_request(error),
@@ -161,9 +154,7 @@ impl WebServer {
         while let Some(chunk) = response.chunk().await.map_err(broke)? {
             rate.add(chunk.len())?;
             if *at + chunk.len() as u64 > end {
-                let more = || ImportError::Remote {
-                    what: MORE_THAN_ASKED.to_owned(),
-                };
+                let more = || ImportError::remote(MORE_THAN_ASKED);
                 return Err(facts
                     .size
                     .map_or_else(|| too_long(MOST_UNKNOWN), |_known| more())
@@ -208,9 +199,8 @@ impl WebServer {
         range: Option<Range<u64>>,
         version: Option<&str>,
     ) -> Result<Option<Response>, Failed> {
-        check(self.hosts, host(&address.bucket)).map_err(|error| ImportError::Remote {
-            what: error.to_string(),
-        })?;
+        check(self.hosts, host(&address.bucket))
+            .map_err(|error| ImportError::remote(error.to_string()))?;
         let mut request = self.client.get(format!("{}/{}", address.root, address.key));
         if let Some(Range { start, end }) = range {
             request = request.header(RANGE, format!("bytes={start}-{}", end.saturating_sub(1)));

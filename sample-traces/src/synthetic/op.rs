@@ -3,11 +3,12 @@
 use super::spec::TrainingSpec;
 
 /// The role of an op in the analyses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SyntheticRole {
     /// Uses the matrix unit.
     Matmul,
     /// Any other compute.
+    #[default]
     Vector,
     /// A collective that the core waits for.
     SyncCollective,
@@ -79,7 +80,7 @@ impl ReplicaGroupPattern {
 }
 
 /// One instruction of a program.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct SyntheticOp {
     pub name: String,
     /// `hlo_category`.

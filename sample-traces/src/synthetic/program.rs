@@ -299,18 +299,7 @@ pub(super) fn op(name: &str, category: &'static str, role: SyntheticRole) -> Syn
         } else {
             category
         },
-        shape: String::new(),
-        operands: Vec::new(),
-        attributes: String::new(),
-        framework_name: String::new(),
-        source_line: 0,
-        dur_ps: 0,
-        flops: 0,
-        bytes: [0; 3],
-        collective: None,
-        inner: InnerOp::Nothing,
-        inside: None,
-        groups: None,
+        ..SyntheticOp::default()
     }
 }
 

@@ -31,26 +31,6 @@ pub struct Attributes {
     pub(super) backend_config: Option<Range<usize>>,
 }
 
-impl Attributes {
-    /// No attributes.
-    pub(super) const NONE: Self = Self {
-        fusion_kind: None,
-        dot: None,
-        convolution: None,
-        precision: PrecisionConfig {
-            operands: Vec::new(),
-            algorithm: 0,
-        },
-        collective: None,
-        custom_call_target: None,
-        trip_count: None,
-        is_host_transfer: false,
-        slice_sizes: Vec::new(),
-        sharding: None,
-        backend_config: None,
-    };
-}
-
 /// How the compiler emits a fusion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FusionKind {

@@ -1,6 +1,6 @@
 //! One instruction of a compiled program.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use crate::syntax::{ArrayShape, Shape};
 
@@ -121,7 +121,7 @@ impl Instruction {
 
     /// Attributes that only some instructions have.
     pub fn attributes(&self) -> &Attributes {
-        static NONE: Attributes = Attributes::NONE;
+        static NONE: LazyLock<Attributes> = LazyLock::new(Attributes::default);
         self.attributes.as_deref().unwrap_or(&NONE)
     }
 }

@@ -95,3 +95,16 @@ pub enum HloError {
         len: usize,
     },
 }
+
+impl HloError {
+    /// That a text has no instructions.
+    fn empty(program: &str, message: &'static str, text: &str) -> Self {
+        Self::Damaged {
+            program: program.to_owned(),
+            why: "there is no instruction",
+            message,
+            at: text.len(),
+            len: text.len(),
+        }
+    }
+}

@@ -129,6 +129,31 @@ pub struct BufferAlias {
 }
 
 impl HloModule {
+    /// Adds a computation; its instructions and its root refer to each other by their position in it.
+    pub(crate) fn add_computation(
+        &mut self,
+        name: String,
+        instructions: Vec<Instruction>,
+        root: Option<usize>,
+    ) -> ComputationId {
+        let id = ComputationId(self.computations.len() as u32);
+        let first = self.instructions.len();
+        for mut instruction in instructions {
+            instruction.computation = id;
+            for operand in &mut instruction.operands {
+                operand.0 += first as u32;
+            }
+            self.instructions.push(instruction);
+        }
+        self.computations.push(Computation {
+            name,
+            instructions: first..self.instructions.len(),
+            root: root.map(|root| InstructionId((first + root) as u32)),
+            ..Computation::default()
+        });
+        id
+    }
+
     /// The instruction with a name (without `%`), the first of several.
     pub fn find(&self, name: &str) -> Option<InstructionId> {
         self.index.named(name)

@@ -300,13 +300,13 @@ impl TraceBuilder {
 impl TraceBuilder {
     /// Adds a slice whose end is known.
     pub fn add_slice(&mut self, track: TrackId, spec: SliceSpec) -> SliceKey {
-        let index = self.track_builders[track.index()].batch.push(spec);
+        let index = self.batch_mut(track).push(spec);
         SliceKey { track, index }
     }
 
     /// Adds all slices of a batch and returns the index that its first one got.
     pub fn append(&mut self, track: TrackId, batch: SliceBatch) -> u32 {
-        self.track_builders[track.index()].batch.append(batch)
+        self.batch_mut(track).append(batch)
     }
 
     /// The slices of a track as collected so far.
@@ -381,8 +381,7 @@ impl TraceBuilder {
 
     /// Attaches a sparse fact; the last value wins.
     pub fn set_attr(&mut self, slice: SliceKey, attr: SliceAttr, value: i64) {
-        self.track_builders[slice.track.index()]
-            .batch
+        self.batch_mut(slice.track)
             .set_attr(slice.index, attr, value);
     }
 

@@ -89,6 +89,11 @@ impl TraceBuilder {
         })
     }
 
+    /// The name of a label added before.
+    pub fn label_name(&self, label: LabelId) -> &str {
+        self.str(self.label_ref(label).name)
+    }
+
     /// A label added before.
     pub fn label_ref(&self, label: LabelId) -> Label {
         self.labels[label.index()]

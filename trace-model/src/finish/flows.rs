@@ -138,7 +138,7 @@ fn resolve(model: &Columns, rows_of: &[Rows], shifts: &[i64], end: FlowEnd) -> O
         FlowEnd::NextAfter(track, at) => {
             let at = shifted(track, at);
             let next_in_lane = |lane: &crate::track::Lane| {
-                let starts = &model.slices.starts[lane.rows.start as usize..lane.rows.end as usize];
+                let starts = model.starts_in(lane);
                 let next = starts.partition_point(|&start| start < at.ps());
                 starts
                     .get(next)

@@ -48,38 +48,26 @@ impl MergedTracks {
     ) {
         let base = self.table.starts.len() as u32;
         let n = track.starts.len();
-        let mut examples = track.spilled.iter();
+        let example = |(label, start)| format!("{:?} at {start} ps", name(label));
+        let spilled = track.spilled.first().map(|&row| row as usize);
+        let spilled = spilled.map(|row| (track.labels[row], track.starts[row]));
         log.add_many(
             IssueKind::OverlapSpilled,
             track.spilled.len() as u64,
-            || {
-                examples.next().map_or_else(String::new, |&row| {
-                    format!(
-                        "{:?} at {} ps",
-                        name(track.labels[row as usize]),
-                        track.starts[row as usize]
-                    )
-                })
-            },
+            || spilled.map_or_else(String::new, example),
         );
-        let mut examples = track.placed.iter();
+        let placed = track.placed.first().copied();
         log.add_many(
             IssueKind::DeviceClockMissing,
             track.placed.len() as u64,
-            || {
-                examples.next().map_or_else(String::new, |&(label, start)| {
-                    format!("{:?} at {start} ps", name(label))
-                })
-            },
+            || placed.map_or_else(String::new, example),
         );
         for label in track.unterminated {
             log.add(IssueKind::BeginWithoutEnd, || format!("{:?}", name(label)));
         }
 
-        for (label, start) in track.left_out {
-            log.add(IssueKind::ImpossibleTime, || {
-                format!("{:?} at {start} ps", name(label))
-            });
+        for left_out in track.left_out {
+            log.add(IssueKind::ImpossibleTime, || example(left_out));
         }
 
         let first_lane = self.lanes.len() as u32;

@@ -4,6 +4,7 @@
 //! Encoding: <https://protobuf.dev/programming-guides/encoding/>. Groups (wire types 3 and 4) were deprecated before
 //! `XPlane` existed and are treated as errors.
 
+use std::fmt;
 use std::ops::Range;
 
 /// A field value, in place.
@@ -26,6 +27,12 @@ pub struct BrokenMessage {
     pub at: usize,
     /// Description of the error.
     pub why: &'static str,
+}
+
+impl fmt::Display for BrokenMessage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "byte {}: {}", self.at, self.why)
+    }
 }
 
 /// Tags, as [`WireCursor::tag`] returns them.

@@ -61,11 +61,8 @@ impl From<SeverityArg> for HintSeverity {
 
 pub fn run(args: &AnalyzeArgs, stderr: &Stderr) -> Result<CommandOutcome> {
     answers::reports(&args.only)?;
-    let guard = OutputGuard::new(
-        args.input.files().into_iter().chain(args.gates.files()),
-        args.force.force,
-    );
-    output::check(&args.output, &guard)?;
+    let read = args.input.files().into_iter().chain(args.gates.files());
+    let guard = output::check(&args.output, read, args.force.force)?;
     history_file::check(args.gates.judge.history.as_deref())?;
     let mut assume = args.input.assume.clone();
     // One file holds budgets and suppressions.

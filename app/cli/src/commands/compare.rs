@@ -102,8 +102,7 @@ pub fn run(args: &CompareArgs, stderr: &Stderr) -> Result<CommandOutcome> {
     let read = base.iter().chain(&cand).map(|wanted| wanted.0.to_owned());
     let read = read.chain(args.assume.files()).chain(args.judge.files());
     let read = read.chain(args.of_base.base_hlo.iter().cloned());
-    let guard = OutputGuard::new(read, args.test.force);
-    output::check(&args.output, &guard)?;
+    let guard = output::check(&args.output, read, args.test.force)?;
     history_file::check(args.judge.history.as_deref())?;
     // One file holds budgets and suppressions.
     let mut assume = args.assume.clone();

@@ -28,8 +28,7 @@ pub struct DoctorArgs {
 }
 
 pub fn run(args: &DoctorArgs, stderr: &Stderr) -> Result<CommandOutcome> {
-    let guard = OutputGuard::new(args.input.files(), args.force.force);
-    output::check(&args.output, &guard)?;
+    let guard = output::check(&args.output, args.input.files(), args.force.force)?;
     let session = loading::open_for(&args.output, &args.input, stderr)?;
     if args.size {
         return size(&session, args, stderr);

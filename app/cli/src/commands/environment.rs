@@ -129,12 +129,7 @@ fn shown(found: &Environment, args: &EnvironmentArgs) -> String {
         report: "environment",
         table,
     };
-    let layout = TextLayout {
-        width: terminal::width(),
-        top: 0,
-        entries: 0,
-        style: AnsiStyle::PLAIN,
-    };
+    let layout = terminal::whole_tables(AnsiStyle::PLAIN);
     let text = |table: &Table| {
         let mut shown = table.clone();
         let more = shown.rows.len().saturating_sub(SHOWN);

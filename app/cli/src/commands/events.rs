@@ -112,21 +112,14 @@ pub fn run(args: &EventsArgs, stderr: &Stderr) -> Result<CommandOutcome> {
         }
         format => {
             let report = report(question()?.answer(&|| true), page);
-            let section = ReportSection {
-                id: "events",
-                title: "Events",
-                result: Ok(report),
-            };
             let all = OutputArgs {
                 format,
-                output: Vec::new(),
-                table: None,
                 top: Some(0),
                 csv: args.csv,
-                strict: false,
+                ..OutputArgs::default()
             };
             output::write(
-                &Document::of(&session, scope, section),
+                &Document::of(&session, scope, ("events", "Events"), Ok(report)),
                 &all,
                 &OutputGuard::default(),
                 stderr,

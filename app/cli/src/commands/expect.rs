@@ -69,11 +69,7 @@ fn open(args: &ExpectArgs, path: &Path, stderr: &Stderr) -> Result<(Session, Sco
 }
 
 fn init(args: &ExpectArgs, path: &Path, file: &Path, stderr: &Stderr) -> Result<CommandOutcome> {
-    places::check_place(file)?;
-    if file.exists() {
-        let why = format!("{} exists already: name another file", file.display());
-        return Err(RequestError::Usage(why));
-    }
+    places::check_new(file)?;
     let (session, scope) = open(args, path, stderr)?;
     let text = expectations_of(&session.context(scope), args.program.as_deref())
         .map_err(|error| RequestError::Usage(error.to_string()))?;
@@ -83,19 +79,15 @@ fn init(args: &ExpectArgs, path: &Path, file: &Path, stderr: &Stderr) -> Result<
 
 fn check(args: &ExpectArgs, file: &Path, path: &Path, stderr: &Stderr) -> Result<CommandOutcome> {
     let read = input(args, path).files().into_iter();
-    let guard = OutputGuard::new(read.chain([file.to_owned()]), args.force.force);
-    output::check(&args.output, &guard)?;
+    let read = read.chain([file.to_owned()]);
+    let guard = output::check(&args.output, read, args.force.force)?;
     let expectations = SettingsFile::read(file)?.expectations()?;
     let (session, scope) = open(args, path, stderr)?;
     let report = judge(&session.context(scope), &expectations)
         .map_err(|error| RequestError::Usage(error.to_string()))?;
     let report = Arc::new(report);
-    let section = ReportSection {
-        id: "expect",
-        title: "Expectations",
-        result: Ok(Arc::clone(&report) as Arc<dyn Report>),
-    };
-    let mut document = Document::of(&session, scope, section);
+    let result = Ok(Arc::clone(&report) as Arc<dyn Report>);
+    let mut document = Document::of(&session, scope, ("expect", "Expectations"), result);
     document.expected = Some(Arc::clone(&report));
     output::write(&document, &args.output, &guard, stderr)?;
     Ok(outcome(&report, args, stderr))

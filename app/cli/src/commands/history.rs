@@ -108,12 +108,8 @@ fn page_of(path: &Path, lines: &[HistoryLine], before: Option<f64>) -> String {
     };
     let mut newest = with_distinct_runs(&trend(lines, before));
     newest.rows.reverse();
-    let name = path
-        .file_name()
-        .unwrap_or(path.as_os_str())
-        .to_string_lossy();
     history::page(
-        &name,
+        &importers::file_name(path),
         &runs.collect::<Vec<_>>(),
         &numbers.map(number),
         &newest,

@@ -43,7 +43,9 @@ pub enum GraphFormat {
 }
 
 pub fn run(args: &HloArgs, stderr: &Stderr) -> Result<CommandOutcome> {
-    output::check(&args.output, &guard(args))?;
+    let read = args.input.files().into_iter();
+    let read = read.chain(args.question.diff.clone());
+    let guard = output::check(&args.output, read, args.force.force)?;
     let (input, format) = (&args.input, args.output.format);
     let loading = Loading::new(&input.assume, stderr)?;
     let is_identified = args.output.identifies_input();
@@ -74,19 +76,9 @@ pub fn run(args: &HloArgs, stderr: &Stderr) -> Result<CommandOutcome> {
                 scope,
                 result,
             };
-            programs::write(answer, &args.output, &guard(args), stderr)
+            programs::write(answer, &args.output, &guard, stderr)
         }
     }
-}
-
-fn guard(args: &HloArgs) -> OutputGuard {
-    OutputGuard::new(
-        args.input
-            .files()
-            .into_iter()
-            .chain(args.question.diff.clone()),
-        args.force.force,
-    )
 }
 
 fn graph(session: &Session, found: &Neighbourhood, format: GraphFormat) -> Result<CommandOutcome> {

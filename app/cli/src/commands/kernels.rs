@@ -31,8 +31,7 @@ pub struct KernelsArgs {
 
 pub fn run(args: &KernelsArgs, stderr: &Stderr) -> Result<CommandOutcome> {
     let files = args.input.files().into_iter().chain(args.cand.clone());
-    let guard = OutputGuard::new(files, args.force.force);
-    output::check(&args.output, &guard)?;
+    let guard = output::check(&args.output, files, args.force.force)?;
     let loading = Loading::new(&args.input.assume, stderr)?;
     let open = |path: &Path, run: Option<String>| {
         let is_identified = args.output.identifies_input();
@@ -97,10 +96,5 @@ fn changes(base: &Session, cand: &Session, scope: Scope) -> Document {
         }
         Ok(Arc::new(compared))
     };
-    let section = ReportSection {
-        id: "kernels",
-        title: "Kernels",
-        result: compared(),
-    };
-    Document::of(base, scope, section)
+    Document::of(base, scope, ("kernels", "Kernels"), compared())
 }

@@ -187,12 +187,7 @@ fn rendered(found: &[MemoryShortage], args: &MemoryArgs) -> Result<String> {
 
 /// One screen.
 fn text(found: &[MemoryShortage]) -> String {
-    let layout = TextLayout {
-        width: terminal::width(),
-        top: 0,
-        entries: 0,
-        style: AnsiStyle::PLAIN,
-    };
+    let layout = terminal::whole_tables(AnsiStyle::PLAIN);
     let Some(first) = found.first() else {
         return String::new();
     };

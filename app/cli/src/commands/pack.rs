@@ -41,7 +41,12 @@ pub fn run(args: &PackArgs, version: &str, stderr: &Stderr) -> Result<CommandOut
     )?;
     let loading = Loading::new(&args.input.assume, stderr)?;
     let session = loading
-        .open_identified(&args.input.path, args.input.run.clone(), OutputFormat::Json)?
+        .open(
+            &args.input.path,
+            args.input.run.clone(),
+            OutputFormat::Json,
+            true,
+        )?
         .with_sha256(true);
     let files = profiles(&session)?;
     let (summary, page) = reports(args, &session, &loading, stderr)?;

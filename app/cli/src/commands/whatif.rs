@@ -21,21 +21,12 @@ pub struct WhatifArgs {
 }
 
 pub fn run(args: &WhatifArgs, stderr: &Stderr) -> Result<CommandOutcome> {
-    let guard = OutputGuard::new(args.input.files(), args.force.force);
-    output::check(&args.output, &guard)?;
+    let guard = output::check(&args.output, args.input.files(), args.force.force)?;
     let session = loading::open_for(&args.output, &args.input, stderr)?;
     let scope = checks::check_part(&session, &args.scope)?;
     let result = answers::prediction(&session, scope, &args.changes)?;
     let failed = result.as_ref().err().map(AnalysisError::to_string);
-    let document = Document::of(
-        &session,
-        scope,
-        ReportSection {
-            id: "whatif",
-            title: "What if",
-            result,
-        },
-    );
+    let document = Document::of(&session, scope, ("whatif", "What if"), result);
     output::write(&document, &args.output, &guard, stderr)?;
     Ok(failed.map_or(CommandOutcome::Done, CommandOutcome::Inconclusive))
 }

@@ -53,7 +53,7 @@ pub struct ForceArgs {
     pub force: bool,
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Output")]
 pub struct OutputArgs {
     /// What to print on stdout

@@ -1,7 +1,7 @@
 //! Opens inputs, with a progress bar on a terminal if it takes long.
 
 use std::io::IsTerminal as _;
-use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -74,20 +74,17 @@ impl<'a> Loading<'a> {
         self.options.clone()
     }
 
-    /// Opens an input and reports details on stderr.
-    pub fn open(&self, path: &Path, run: Option<String>, format: OutputFormat) -> Result<Session> {
-        self.opened(path, &self.import(run), Session::open, format)
-    }
-
-    /// The same for who writes what the input is identified by: that is found while its bytes are at hand.
-    pub fn open_identified(
+    /// Opens an input and reports details on stderr. What it is identified by is found while its bytes are at hand, for who
+    /// writes that.
+    pub fn open(
         &self,
         path: &Path,
         run: Option<String>,
         format: OutputFormat,
+        is_identified: bool,
     ) -> Result<Session> {
         let import = ImportOptions {
-            fingerprints: true,
+            fingerprints: is_identified,
             ..self.import(run)
         };
         self.opened(path, &import, Session::open, format)
@@ -167,20 +164,11 @@ impl<'a> Loading<'a> {
         }
         let progress = Arc::new(Progress::new());
         let bar = (stderr.warns() && std::io::stderr().is_terminal())
-            .then(|| ProgressLine::start(Arc::clone(&progress)))
+            .then(|| progress_bar(Arc::clone(&progress)))
             .flatten();
-        let notice = if stderr.warns() {
-            WaitNotice::start(path, &progress)
-        } else {
-            None
-        };
+        let notice = wait_notice(path, &progress, stderr);
         let opened = open(path, import, self.options(), &progress);
-        if let Some(notice) = notice {
-            notice.stop();
-        }
-        if let Some(bar) = bar {
-            bar.stop();
-        }
+        notice.into_iter().chain(bar).for_each(Narrator::stop);
         let session = opened.map_err(|error| RequestError::import(error, path))?;
         say_what_was_read(&session, stderr, started.elapsed());
         say_which_files(&session, stderr);
@@ -204,32 +192,22 @@ type OpenSession = fn(&Path, &ImportOptions, Options, &Progress) -> Result<Sessi
 
 /// Opens the input of a command that has one.
 pub fn open(input: &TraceRequest, format: OutputFormat, stderr: &Stderr) -> Result<Session> {
-    Loading::new(&input.assume, stderr)?.open(&input.path, input.run.clone(), format)
+    Loading::new(&input.assume, stderr)?.open(&input.path, input.run.clone(), format, false)
 }
 
 /// The same for commands that write documents.
 pub fn open_for(output: &OutputArgs, input: &TraceRequest, stderr: &Stderr) -> Result<Session> {
-    let loading = Loading::new(&input.assume, stderr)?;
     let (path, run) = (&input.path, input.run.clone());
-    if output.identifies_input() {
-        loading.open_identified(path, run, output.format)
-    } else {
-        loading.open(path, run, output.format)
-    }
+    let is_identified = output.identifies_input();
+    Loading::new(&input.assume, stderr)?.open(path, run, output.format, is_identified)
 }
 
 /// Lists the runs of a directory, and says so after a while.
 pub fn list_runs(path: &Path, stderr: &Stderr) -> Result<Vec<ListedRun>, ImportError> {
     let progress = Arc::new(Progress::new());
-    let notice = if stderr.warns() {
-        WaitNotice::start(path, &progress)
-    } else {
-        None
-    };
+    let notice = wait_notice(path, &progress, stderr);
     let listed = importers::list_runs(path, &progress);
-    if let Some(notice) = notice {
-        notice.stop();
-    }
+    notice.into_iter().for_each(Narrator::stop);
     listed
 }
 
@@ -301,65 +279,58 @@ fn is_stream(path: &Path) -> bool {
 }
 
 /// A thread that reports, after a while, that a pipe delivers no data, or that files are still being written.
-struct WaitNotice(ProgressLine);
-
-impl WaitNotice {
-    fn start(path: &Path, progress: &Arc<Progress>) -> Option<Self> {
-        let is_stream = is_stream(path);
-        let (shown, progress) = (importers::shown_path(path), Arc::clone(progress));
-        let (stop, stopped) = sync_channel(1);
-        let say = move || {
-            if stopped.recv_timeout(BAR_AFTER) != Err(RecvTimeoutError::Timeout) {
-                return;
-            }
-            let what = if is_stream {
-                format!("waiting for data from {}; Ctrl+C stops", shown.display())
-            } else if progress.stage() == ProgressStage::Waiting {
-                format!("waiting until {} is written; Ctrl+C stops", shown.display())
-            } else if progress.stage() == ProgressStage::Looking {
-                format!("looking for runs below {}; Ctrl+C stops", shown.display())
-            } else {
-                return;
-            };
-            terminal::write_stderr(&format!("{}\n", harmless(&what)));
+fn wait_notice(path: &Path, progress: &Arc<Progress>, stderr: &Stderr) -> Option<Narrator> {
+    let is_stream = is_stream(path);
+    let (shown, progress) = (importers::shown_path(path), Arc::clone(progress));
+    let say = move |stopped: Receiver<()>| {
+        if stopped.recv_timeout(BAR_AFTER) != Err(RecvTimeoutError::Timeout) {
+            return;
+        }
+        let shown = shown.display();
+        let what = match progress.stage() {
+            _ if is_stream => format!("waiting for data from {shown}; Ctrl+C stops"),
+            ProgressStage::Waiting => format!("waiting until {shown} is written; Ctrl+C stops"),
+            ProgressStage::Looking => format!("looking for runs below {shown}; Ctrl+C stops"),
+            _ => return,
         };
-        let thread = thread::Builder::new()
-            .name("wait-notice".to_owned())
-            .spawn(say)
-            .ok()?;
-        Some(Self(ProgressLine { stop, thread }))
-    }
-
-    fn stop(self) {
-        self.0.stop();
+        terminal::write_stderr(&format!("{}\n", harmless(&what)));
+    };
+    if stderr.warns() {
+        Narrator::start("wait-notice", say)
+    } else {
+        None
     }
 }
 
-/// A thread that draws the progress bar until stopped.
-struct ProgressLine {
-    stop: std::sync::mpsc::SyncSender<()>,
+/// A thread that draws the progress bar.
+fn progress_bar(progress: Arc<Progress>) -> Option<Narrator> {
+    Narrator::start("progress-bar", move |stopped| {
+        let mut wait = BAR_AFTER;
+        let mut drawn = false;
+        while stopped.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
+            draw_bar(&progress);
+            drawn = true;
+            wait = REDRAW_EVERY;
+        }
+        if drawn {
+            terminal::write_stderr("\r\x1b[K");
+        }
+    })
+}
+
+/// A thread that tells of the work of another until stopped.
+struct Narrator {
+    stop: SyncSender<()>,
     thread: thread::JoinHandle<()>,
 }
 
-impl ProgressLine {
-    /// `None` if no thread can be started; then there is no bar.
-    fn start(progress: Arc<Progress>) -> Option<Self> {
+impl Narrator {
+    /// `None` if no thread can be started; then nothing is told.
+    fn start(name: &str, tell: impl FnOnce(Receiver<()>) + Send + 'static) -> Option<Self> {
         let (stop, stopped) = sync_channel(1);
-        let draw = move || {
-            let mut wait = BAR_AFTER;
-            let mut drawn = false;
-            while stopped.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
-                draw_bar(&progress);
-                drawn = true;
-                wait = REDRAW_EVERY;
-            }
-            if drawn {
-                terminal::write_stderr("\r\x1b[K");
-            }
-        };
         let thread = thread::Builder::new()
-            .name("progress-bar".to_owned())
-            .spawn(draw)
+            .name(name.to_owned())
+            .spawn(|| tell(stopped))
             .ok()?;
         Some(Self { stop, thread })
     }

@@ -19,8 +19,14 @@ use render::{USUAL_ROWS, csv, markdown, ndjson};
 use request::places::check_place;
 use session::files::{is_same, make_directory, write_file, write_with};
 
-/// Rejects impossible outputs before the work starts, and those that would destroy something.
-pub fn check(output: &OutputArgs, guard: &OutputGuard) -> Result<()> {
+/// Rejects impossible outputs before the work starts, and those that would destroy something: the files that are read, and
+/// unless `force` those that this program did not write.
+pub fn check(
+    output: &OutputArgs,
+    read: impl IntoIterator<Item = PathBuf>,
+    force: bool,
+) -> Result<OutputGuard> {
+    let guard = OutputGuard::new(read, force);
     if output.output.iter().filter(|file| file.is_stdout()).count() > 1 {
         return Err(RequestError::Usage(
             "-o: only one format can go to standard output".to_owned(),
@@ -53,7 +59,7 @@ pub fn check(output: &OutputArgs, guard: &OutputGuard) -> Result<()> {
             )));
         }
         if !file.format.is_table() {
-            check_file(&file.path, guard)?;
+            check_file(&file.path, &guard)?;
         } else if !is_directory(&file.path) {
             check_place(&file.path)?;
             // Whose a table is, its headings tell when it is written.
@@ -62,7 +68,7 @@ pub fn check(output: &OutputArgs, guard: &OutputGuard) -> Result<()> {
             check_place(&without_slash(&file.path))?;
         }
     }
-    Ok(())
+    Ok(guard)
 }
 
 /// Rejects a file that cannot or must not be written; `-` is accepted.

@@ -20,15 +20,14 @@ pub struct ProgramAnswer {
     pub result: Result<Arc<dyn Report>, AnalysisError>,
 }
 
+/// Id and title of answers.
+const TITLE: (&str, &str) = ("hlo", "Programs");
+
 /// What the largest program consists of.
 pub fn document(session: &Session, scope: Scope) -> Document {
     let result = program_parts(&session.context(scope));
-    let section = ReportSection {
-        id: "hlo",
-        title: "Programs",
-        result: result.map(|report| Arc::new(report) as Arc<dyn Report>),
-    };
-    Document::of(session, scope, section)
+    let result = result.map(|report| Arc::new(report) as Arc<dyn Report>);
+    Document::of(session, scope, TITLE, result)
 }
 
 /// Two programs that have no times to compare; `None` if a path holds a profile, or if both programs have predicted times.
@@ -80,15 +79,7 @@ pub fn write(
 ) -> Result<CommandOutcome> {
     let failed = answer.result.as_ref().err().map(AnalysisError::to_string);
     let is_diff = answer.diff().is_some();
-    let mut document = Document::of(
-        &answer.session,
-        answer.scope,
-        ReportSection {
-            id: "hlo",
-            title: "Programs",
-            result: answer.result,
-        },
-    );
+    let mut document = Document::of(&answer.session, answer.scope, TITLE, answer.result);
     document.second = answer.second;
     if is_diff {
         // Two tables and what to know of them stay on one screen.

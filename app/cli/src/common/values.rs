@@ -6,9 +6,10 @@ use crate::prelude::*;
 pub use session::stdin::STANDARD;
 
 /// Output format on stdout.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum OutputFormat {
     /// For reading on a terminal.
+    #[default]
     Text,
     /// Everything, for programs.
     Json,

@@ -79,30 +79,35 @@ async fn answer(
     }
     // A query ends by its own clock, and answers before a single step of SQLite that takes longer.
     let most = Duration::from_secs(u64::from(params.seconds) + 2);
-    let found = state.queried(most, id, params.about, move |session, scope, cancel| {
-        let wrong = |error: query::QueryError| ApiError::wrong(error.to_string());
-        let time = Some(Duration::from_secs(params.seconds.into()));
-        let limits = QueryLimits {
-            rows: params.limit,
-            bytes: Some(MOST_BYTES),
-            memory: MOST_MEMORY,
-            time,
-            cancel: Arc::clone(&cancel.flag),
-        };
-        let found = Database::new(session, scope)
-            .and_then(|mut database| database.ask(&params.sql, &limits));
-        let found = found.map_err(wrong)?;
-        let rows = found
-            .rows
-            .into_iter()
-            .map(|row| row.into_iter().map(value).collect())
-            .collect();
-        Ok(QueryRows {
-            columns: found.columns,
-            rows,
-            truncated: found.is_truncated,
-        })
-    });
+    let found = state.answered(
+        Some(most),
+        id,
+        params.about,
+        move |session, scope, cancel| {
+            let wrong = |error: query::QueryError| ApiError::wrong(error.to_string());
+            let time = Some(Duration::from_secs(params.seconds.into()));
+            let limits = QueryLimits {
+                rows: params.limit,
+                bytes: Some(MOST_BYTES),
+                memory: MOST_MEMORY,
+                time,
+                cancel: Arc::clone(&cancel.flag),
+            };
+            let found = Database::new(session, scope)
+                .and_then(|mut database| database.ask(&params.sql, &limits));
+            let found = found.map_err(wrong)?;
+            let rows = found
+                .rows
+                .into_iter()
+                .map(|row| row.into_iter().map(value).collect())
+                .collect();
+            Ok(QueryRows {
+                columns: found.columns,
+                rows,
+                truncated: found.is_truncated,
+            })
+        },
+    );
     Ok(Json(found.await?))
 }
 

@@ -383,7 +383,7 @@ fn add_spans(
             (None, _) => IssueKind::AsyncWithoutStart,
             (_, None) => IssueKind::AsyncUnterminated,
         };
-        let name = builder.str(builder.label_ref(span.label).name).to_owned();
+        let name = builder.label_name(span.label).to_owned();
         builder.log(kind, || format!("{name:?} at {} ps", span.range.start.ps()));
     }
     builder.append(track, spans);

@@ -203,7 +203,7 @@ pub(super) fn build(
         }
         if event.action == SpanAction::End {
             let Some(at) = found else {
-                let name = builder.str(builder.label_ref(event.label).name).to_owned();
+                let name = builder.label_name(event.label).to_owned();
                 builder.log(IssueKind::EndWithoutBegin, || {
                     format!("{name:?} at {} ps", event.at.ps())
                 });
@@ -234,7 +234,7 @@ pub(super) fn build(
             continue;
         };
         let track = places.line_of(event.thread).unwrap_or_else(|| {
-            let name = builder.str(builder.label_ref(outermost).name).to_owned();
+            let name = builder.label_name(outermost).to_owned();
             builder.track(group, TrackKind::Async, ASYNC_LINE, &name)
         });
         spans.tracks.insert(track);
@@ -309,7 +309,7 @@ fn close_all(
         };
         let key = builder.add_slice(span.track, spec);
         builder.set_attr(key, SliceAttr::Unterminated, 1);
-        let name = builder.str(builder.label_ref(begin.label).name).to_owned();
+        let name = builder.label_name(begin.label).to_owned();
         builder.log(IssueKind::BeginWithoutEnd, || format!("{name:?}"));
     }
 }

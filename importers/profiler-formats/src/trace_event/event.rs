@@ -129,6 +129,20 @@ impl<'a> RawEvent<'a> {
         self.members += rest.members;
     }
 
+    /// An argument, the last one of this name.
+    pub fn arg(&self, wanted: &[u8]) -> Option<JsonValue<'a>> {
+        let mut found = None;
+        if !self.args.is_empty() {
+            let _ = json::members(self.args, 0, |key, value| {
+                if key.raw == wanted {
+                    found = Some(value);
+                }
+                Ok(())
+            });
+        }
+        found
+    }
+
     /// A rare member.
     pub fn get(&self, key: &[u8]) -> Option<JsonValue<'a>> {
         self.rare

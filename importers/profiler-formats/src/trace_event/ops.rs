@@ -87,7 +87,7 @@ fn executions(builder: &mut TraceBuilder, group: GroupId) -> Vec<ProgramExecutio
                 builder.batch(line).range(index),
                 builder.batch(line).label(index),
             );
-            let name = builder.str(builder.label_ref(label).name).to_owned();
+            let name = builder.label_name(label).to_owned();
             let (name, id) = program_name(&name);
             executions.push(ProgramExecution {
                 range,

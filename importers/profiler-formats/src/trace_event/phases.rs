@@ -121,20 +121,10 @@ impl EventCollector<'_> {
 
     /// The label of a step: the name of its span, followed by the step's own name if it has one.
     fn step_label(&mut self, event: &RawEvent<'_>, span: LabelId) -> LabelId {
-        let mut step = None;
-        if !event.args.is_empty() {
-            let _ = members(event.args, 0, |key, value| {
-                if key.raw == b"step" {
-                    step = Some(arg_value(value).to_string());
-                }
-                Ok(())
-            });
-        }
-        let Some(step) = step else { return span };
-        let name = format!(
-            "{}:{step}",
-            self.builder.str(self.builder.label_ref(span).name)
-        );
+        let Some(step) = event.arg(b"step").map(text_of) else {
+            return span;
+        };
+        let name = format!("{}:{step}", self.builder.label_name(span));
         self.builder.label(&name, None)
     }
 
@@ -294,16 +284,7 @@ impl EventCollector<'_> {
             b"process_sort_index" | b"thread_sort_index" => b"sort_index",
             _ => return,
         };
-        let mut found = None;
-        if !event.args.is_empty() {
-            let _ = members(event.args, 0, |key, value| {
-                if key.raw == wanted {
-                    found = Some(value);
-                }
-                Ok(())
-            });
-        }
-        let Some(value) = found else {
+        let Some(value) = event.arg(wanted) else {
             self.log(IssueKind::MalformedEvent, || {
                 "metadata event without its value".to_owned()
             });

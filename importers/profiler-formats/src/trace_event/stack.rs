@@ -48,7 +48,7 @@ pub(super) fn build(
         }
         let name = event
             .label
-            .map(|label| builder.str(builder.label_ref(label).name).to_owned());
+            .map(|label| builder.label_name(label).to_owned());
         let Some(key) = builder.end_slice(track, event.at, name.as_deref()) else {
             continue;
         };

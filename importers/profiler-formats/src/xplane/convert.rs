@@ -146,9 +146,7 @@ fn ready<'a>(
         &plane.event_metadata,
         &plane.stat_metadata,
         |broken| {
-            out.log(IssueKind::MalformedEvent, || {
-                format!("metadata, byte {}: {}", broken.at, broken.why)
-            });
+            out.log(IssueKind::MalformedEvent, || format!("metadata, {broken}"));
         },
     );
     let file = tables.bytes();
@@ -167,10 +165,7 @@ fn ready<'a>(
         if let Some(broken) = line.broken.filter(|_| !is_counted) {
             let rest = line.range.end.saturating_sub(broken.at);
             out.log_mut().add_skipped(rest, || {
-                format!(
-                    "line {} of plane {:?}, byte {}: {}",
-                    line.id, plane.name, broken.at, broken.why
-                )
+                format!("line {} of plane {:?}, {broken}", line.id, plane.name)
             });
         }
         // Lines with the same id are one timeline. In files without ids, the name identifies the line.

@@ -41,9 +41,7 @@ pub(super) fn add(
         let sample = match read(tables, range) {
             Ok(sample) => sample,
             Err(broken) => {
-                builder.log(IssueKind::MalformedEvent, || {
-                    format!("byte {}: {}", broken.at, broken.why)
-                });
+                builder.log(IssueKind::MalformedEvent, || broken.to_string());
                 continue;
             }
         };
@@ -66,7 +64,7 @@ pub(super) fn add(
         let at = Timestamp::from_ps(line.base_ps(epoch_ns).saturating_add(sample.offset_ps));
         let dur = Picos::from_ps(sample.dur_ps).clamped();
         let track = *tracks.entry(label).or_insert_with(|| {
-            let name = builder.str(builder.label_ref(label).name).to_owned();
+            let name = builder.label_name(label).to_owned();
             let track = builder.track(group, TrackKind::Counter, line.shown_id(), &name);
             builder.track_mut(track).sort = names::track_sort(TrackKind::Counter);
             track
@@ -126,9 +124,7 @@ fn end_with_ops(values: &mut [HeldValue], ends: &OpEnds, builder: &mut TraceBuil
 }
 
 fn read(tables: &PlaneMetadata, range: Range<usize>) -> Result<CounterSample, BrokenMessage> {
-    let mut sample = CounterSample {
-        ..CounterSample::default()
-    };
+    let mut sample = CounterSample::default();
     let mut cursor = WireCursor::new(tables.bytes(), range);
     while let Some(field) = cursor.next()? {
         match field {

@@ -250,7 +250,7 @@ pub(super) fn decode_lines(
 /// Logs lost hardware events, which the runtime marks with a scope.
 fn log_drop_markers(batch: &SliceBatch, out: &mut TraceBuilder) {
     for index in 0..batch.len() as u32 {
-        let name = out.str(out.label_ref(batch.label(index)).name);
+        let name = out.label_name(batch.label(index));
         if name.to_ascii_lowercase().contains("dropped") {
             let example = format!("{name:?} at {} ps", batch.range(index).start.ps());
             out.log(IssueKind::DroppedTraces, || example);

@@ -135,9 +135,7 @@ fn link_runs(builder: &mut TraceBuilder, linked: &HashSet<SliceKey>) {
         let mut runs: HashMap<u32, (Option<i64>, i64)> = HashMap::new();
         for &(attr, index, value) in batch.attrs() {
             match attr {
-                SliceAttr::RunId
-                    if builder.str(builder.label_ref(batch.label(index)).name) == ENQUEUE =>
-                {
+                SliceAttr::RunId if builder.label_name(batch.label(index)) == ENQUEUE => {
                     runs.entry(index).or_default().0 = Some(value);
                 }
                 SliceAttr::DeviceOrdinal => runs.entry(index).or_default().1 = value,

@@ -50,7 +50,7 @@ pub(super) fn host_part(
         return None;
     }
     let is_counted = |&label: &LabelId| {
-        let use_of = wanted.of_name(out.str(out.label_ref(label).name));
+        let use_of = wanted.of_name(out.label_name(label));
         (use_of != HostEventUse::WithOthers).then_some(use_of == HostEventUse::Count)
     };
     let of_plane = |labels: &Vec<LabelId>| labels.iter().map(is_counted).collect();

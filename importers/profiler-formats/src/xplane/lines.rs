@@ -429,7 +429,6 @@ impl DecodedLine {
     }
 
     fn log_broken(&mut self, kind: IssueKind, broken: BrokenMessage) {
-        self.log
-            .add(kind, || format!("byte {}: {}", broken.at, broken.why));
+        self.log.add(kind, || broken.to_string());
     }
 }

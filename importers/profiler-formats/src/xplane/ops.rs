@@ -22,9 +22,7 @@ pub(super) fn labels(
     let read = |builder: &mut TraceBuilder, message: &Range<usize>| {
         let metadata = XPlaneEventMetadata::read(tables.bytes(), message.clone()).unwrap_or_else(
             |(metadata, broken)| {
-                builder.log(IssueKind::MalformedEvent, || {
-                    format!("metadata, byte {}: {}", broken.at, broken.why)
-                });
+                builder.log(IssueKind::MalformedEvent, || format!("metadata, {broken}"));
                 metadata
             },
         );

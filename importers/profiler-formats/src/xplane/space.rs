@@ -230,7 +230,7 @@ impl SpaceReader<'_> {
             }
             Err(broken) => {
                 let next = self.resume(at);
-                let what = || format!("byte {}: {}", broken.at, broken.why);
+                let what = || broken.to_string();
                 match next {
                     Some(next) => self.log.add_skipped(next - at, what),
                     None => self.log.add(IssueKind::TruncatedFile, what),
@@ -253,10 +253,7 @@ impl SpaceReader<'_> {
                 read = PlaneFields::read(self.file, range.start..next);
                 let rest = next.saturating_sub(read.whole_end());
                 self.log.add_skipped(rest, || {
-                    format!(
-                        "plane {name:?}, byte {}: {}; reading continues at byte {next}",
-                        broken.at, broken.why
-                    )
+                    format!("plane {name:?}, {broken}; reading continues at byte {next}")
                 });
             }
             _ if range.end > end => {
@@ -271,10 +268,7 @@ impl SpaceReader<'_> {
             (Some(broken), None) => {
                 let rest = range.end.saturating_sub(read.whole_end());
                 self.log.add_skipped(rest, || {
-                    format!(
-                        "plane {name:?}, byte {}: {}; rest of it skipped",
-                        broken.at, broken.why
-                    )
+                    format!("plane {name:?}, {broken}; rest of it skipped")
                 });
             }
             (None, _) => {}

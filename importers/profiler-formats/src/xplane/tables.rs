@@ -1,7 +1,7 @@
 //! Metadata of the events of one plane: event metadata and stat names, by id. Ids are only valid in their plane.
 
 use std::borrow::Cow;
-use std::ops::Range;
+use std::ops::{Deref, Range};
 
 use importer_common::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -130,6 +130,14 @@ pub(super) struct PlaneMetadata {
     stats: KnownStats,
 }
 
+impl Deref for PlaneMetadata {
+    type Target = MetadataIndex;
+
+    fn deref(&self) -> &MetadataIndex {
+        &self.index
+    }
+}
+
 impl PlaneMetadata {
     /// Reads the entries of the two metadata maps of a plane. An unreadable entry is passed to `broken` and skipped.
     pub fn new(
@@ -192,20 +200,9 @@ impl PlaneMetadata {
         &self.index
     }
 
-    /// Row of an event's metadata.
-    #[inline]
-    pub fn event_row(&self, id: u64) -> Option<usize> {
-        self.index.event_row(id)
-    }
-
     /// Id of a row of the event metadata.
     pub fn event_key(&self, row: usize) -> Option<u64> {
         self.index.entries.event_keys.get(row).copied()
-    }
-
-    /// All event metadata, by row.
-    pub fn event_messages(&self) -> &[Range<usize>] {
-        self.index.event_messages()
     }
 
     /// The integer value of a stat in the metadata of an event.
@@ -254,11 +251,6 @@ impl PlaneMetadata {
         row.and_then(|row| stats.by_row.get(row))
             .copied()
             .unwrap_or(Known::Other)
-    }
-
-    /// Name of a stat.
-    pub fn stat_name(&self, stat: u64) -> Option<&str> {
-        self.index.stat_name(stat)
     }
 
     /// Bytes of the file; empty outside it.

@@ -23,7 +23,7 @@ use std::sync::Arc;
 use crate::counter::CounterPart;
 use crate::index::HloIndex;
 use crate::instruction::{ComputationId, Instruction, InstructionId};
-use crate::module::{BufferAlias, Computation, DeviceAssignment, HloModule};
+use crate::module::{BufferAlias, DeviceAssignment, HloModule};
 use crate::{Attributes, HloError, HloOrigin, Shape};
 use locations::Locations;
 use ops::Op;
@@ -49,13 +49,7 @@ impl HloModule {
         let text = String::from_utf8_lossy(blob.bytes());
         let module = read(&text);
         if module.instructions.is_empty() {
-            return Err(HloError::Damaged {
-                program: program.to_owned(),
-                why: "there is no instruction",
-                message: "StableHLO text",
-                at: text.len(),
-                len: text.len(),
-            });
+            return Err(HloError::empty(program, "StableHLO text", &text));
         }
         Ok(module)
     }
@@ -282,27 +276,9 @@ impl<'a> MlirReader<'a> {
     }
 
     fn close(&mut self, name: &str, open: OpenBlock<'a>) -> ComputationId {
-        let module = &mut self.module;
-        let id = ComputationId(module.computations.len() as u32);
-        let first = module.instructions.len();
-        for mut instruction in open.instructions {
-            instruction.computation = id;
-            for operand in &mut instruction.operands {
-                operand.0 += first as u32;
-            }
-            module.instructions.push(instruction);
-        }
-        let last = module.instructions.len().checked_sub(first + 1);
-        module.computations.push(Computation {
-            name: name.to_owned(),
-            instructions: first..module.instructions.len(),
-            root: open
-                .root
-                .or(last)
-                .map(|at| InstructionId((first + at) as u32)),
-            ..Computation::default()
-        });
-        id
+        let root = open.root.or(open.instructions.len().checked_sub(1));
+        self.module
+            .add_computation(name.to_owned(), open.instructions, root)
     }
 
     /// An instruction whose name is that of its value, with a number from the second of this name on.

@@ -89,7 +89,7 @@ impl<'a> ProtoReader<'a> {
             out.config = digest(0, &ProtoValue::message(self.bytes, config));
         }
         out.attributes = Some(facts)
-            .filter(|facts| *facts != Attributes::NONE)
+            .filter(|facts| *facts != Attributes::default())
             .map(Box::new);
         Ok((id, out))
     }

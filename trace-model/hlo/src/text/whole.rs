@@ -8,7 +8,7 @@ use trace_model::ProgramBytes;
 use super::{header, instruction};
 use crate::index::HloIndex;
 use crate::instruction::{ComputationId, InstructionId};
-use crate::module::{Computation, DeviceAssignment, HloModule, HloOrigin};
+use crate::module::{DeviceAssignment, HloModule, HloOrigin};
 use crate::syntax::{
     HloText, Statement, Statements, attribute, computation_head, is_inline, split_commas,
 };
@@ -177,28 +177,14 @@ impl<'a> TextProgram<'a> {
 
     fn close(&mut self, open: Option<OpenComputation<'a>>) -> Option<ComputationId> {
         let open = open?;
-        let module = &mut self.module;
-        let id = ComputationId(module.computations.len() as u32);
-        let first = module.instructions.len();
         let root = open.lines.iter().rposition(|line| line.is_root);
         // As in the compiler's own reader, the last one if none is marked.
         let root = root.or_else(|| open.lines.len().checked_sub(1));
-        for mut instruction in open.instructions {
-            instruction.computation = id;
-            for operand in &mut instruction.operands {
-                operand.0 += first as u32;
-            }
-            module.instructions.push(instruction);
-        }
         self.lines.extend(open.lines);
-        module.computations.push(Computation {
-            name: open.name.to_string(),
-            instructions: first..module.instructions.len(),
-            root: root.map(|root| InstructionId((first + root) as u32)),
-            ..Computation::default()
-        });
+        let name = open.name.to_string();
+        let id = self.module.add_computation(name, open.instructions, root);
         if open.is_entry {
-            module.entry = Some(id);
+            self.module.entry = Some(id);
         }
         self.computations.insert(open.name, id);
         Some(id)
@@ -228,13 +214,7 @@ impl HloModule {
         let text = String::from_utf8_lossy(blob.bytes());
         let module = TextProgram::read(&text).map(|read| read.module);
         let module = module.filter(|module| !module.instructions.is_empty());
-        module.ok_or_else(|| HloError::Damaged {
-            program: program.to_owned(),
-            why: "there is no instruction",
-            message: "HLO text",
-            at: text.len(),
-            len: text.len(),
-        })
+        module.ok_or_else(|| HloError::empty(program, "HLO text", &text))
     }
 }
 

@@ -133,8 +133,9 @@ pub fn run(args: &CaptureArgs, stderr: &Stderr) -> Result<CommandOutcome> {
     if capture.saved().next().is_none() {
         return Err(nothing_sent(&capture, Vec::new(), args.json)?);
     }
-    let session = (!args.no_report)
-        .then(|| Loading::new(&args.assume, stderr)?.open(&capture.run, None, OutputFormat::Text));
+    let session = (!args.no_report).then(|| {
+        Loading::new(&args.assume, stderr)?.open(&capture.run, None, OutputFormat::Text, false)
+    });
     let steps = session.as_ref().map(|session| match session {
         Ok(session) => CompleteSteps::of(session),
         Err(_) => CompleteSteps::default(),
@@ -170,7 +171,7 @@ fn of_steps(
 ) -> Result<CommandOutcome> {
     let loading = Loading::new(&args.assume, stderr)?;
     let open = |run: &Path| {
-        let session = loading.open(run, None, OutputFormat::Text);
+        let session = loading.open(run, None, OutputFormat::Text, false);
         session.map_err(|error| error.on_command_line())
     };
     let mut line = StageLine::new(stderr);
@@ -286,14 +287,7 @@ fn report(capture: &Capture, session: &Session, stderr: &Stderr) -> Result<()> {
     }
     output::print("\n")?;
     let document = answers::document(session, Scope::WholeTrace, &[] as &[&str])?;
-    let output = OutputArgs {
-        format: OutputFormat::Text,
-        output: Vec::new(),
-        table: None,
-        top: None,
-        csv: CsvArgs::default(),
-        strict: false,
-    };
+    let output = OutputArgs::default();
     output::write(&document, &output, &OutputGuard::default(), stderr)
 }
 

@@ -9,7 +9,7 @@ use analysis::reports::StepPart;
 use analysis::{counted, distinct};
 
 use crate::common::summaries;
-use request::places::check_place;
+use request::places::check_new;
 /// Arguments of the command.
 #[derive(Debug, Args)]
 pub struct InitArgs {
@@ -28,13 +28,7 @@ pub struct InitArgs {
 
 pub fn run(args: &InitArgs, stderr: &Stderr) -> Result<CommandOutcome> {
     if let Some(path) = &args.output {
-        check_place(path)?;
-        if path.exists() {
-            return Err(RequestError::Usage(format!(
-                "{} exists already: name another file",
-                path.display()
-            )));
-        }
+        check_new(path)?;
     }
     let paths: Vec<(&Path, bool)> = args
         .paths

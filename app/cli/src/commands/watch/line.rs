@@ -4,6 +4,7 @@ use crate::prelude::*;
 use trace_model::Picos;
 
 /// What is said of a run.
+#[derive(Default)]
 pub(super) struct RunLine<'a> {
     pub(super) run: &'a str,
     pub(super) status: &'static str,
@@ -24,14 +25,7 @@ impl<'a> RunLine<'a> {
         Self {
             run,
             status: "unreadable",
-            step_ps: None,
-            steps: None,
-            verdict: None,
-            change: None,
-            lost: None,
-            failed: Vec::new(),
-            inconclusive: Vec::new(),
-            error: None,
+            ..Self::default()
         }
     }
 

@@ -221,11 +221,9 @@ impl Watch<'_> {
     /// file ends inside an event and may still be written.
     fn judge(&mut self, run: &ListedRun, look: RunLook, stderr: &Stderr) -> Result<bool> {
         let name = &run.name;
-        let session = match self.loading.open_identified(
-            &self.args.path,
-            Some(name.clone()),
-            OutputFormat::Text,
-        ) {
+        let (path, named) = (&self.args.path, Some(name.clone()));
+        let opened = self.loading.open(path, named, OutputFormat::Text, true);
+        let session = match opened {
             Ok(session) if look.is_half_written(session.model()) => return Ok(false),
             Ok(session) => session,
             Err(error) => {
