@@ -262,10 +262,11 @@ impl BoundInput {
 }
 
 impl AnswerContent {
-    /// The same about this trace: what a simulator or model computed was not measured.
+    /// The same about this trace: what a simulator or model computed was not measured, but counts are those of the file.
     fn in_trace(mut self, model: &trace_model::TraceModel) -> Self {
         let times = analysis::Provenance::Measured;
         let columns = self.tables.iter_mut().flat_map(|table| &mut table.columns);
+        let columns = columns.filter(|column| column.unit.as_deref() != Some("count"));
         for from in columns.filter_map(|column| column.provenance.as_mut()) {
             if *from == times.title() {
                 *from = times.in_trace(model).title();

@@ -20,9 +20,10 @@ impl ReportColumn {
 }
 
 impl DataTable {
-    /// The same of this trace: what a simulator or model computed was not measured.
+    /// The same of this trace: what a simulator or model computed was not measured, but counts are those of the file.
     pub(super) fn in_trace(mut self, model: &TraceModel) -> Self {
-        for column in &mut self.columns {
+        let columns = self.columns.iter_mut();
+        for column in columns.filter(|column| column.unit != Unit::Count) {
             column.provenance = column.provenance.map(|from| from.in_trace(model));
         }
         self
