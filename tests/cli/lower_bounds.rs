@@ -84,7 +84,7 @@ fn comparisons_and_histories_mark_lower_bounds() {
         row.unwrap_or_else(|| panic!("{text}")).to_owned()
     };
     let text = stdout(&place.run(&shares)).to_owned();
-    let hbm = row(&text, "hbm_util_bus");
+    let hbm = row(&text, "hbm_util_bu");
     assert!(hbm.contains("at least 9.000 %"), "{hbm}");
     let note = "At least: only a lower bound is known, so how much it changed is not: ";
     assert!(text.contains(note), "{text}");

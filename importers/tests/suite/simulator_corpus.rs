@@ -130,7 +130,7 @@ fn totals(model: &TraceModel) -> (i64, u64) {
 #[test]
 fn neusim_totals_equal_its_rows() {
     let Some(corpus) = corpus() else { return };
-    // Sums of rows × Count.
+    // Sums of rows × Count, operations without those of `FlashAttention`, whose products are not counted.
     for (file, ns, flops) in EXPECTED {
         let model = open(
             &corpus
@@ -169,9 +169,9 @@ fn genz_totals_equal_its_summary() {
 
 /// Table, nanoseconds, operations.
 const EXPECTED: [(&str, i64, u64); 4] = [
-    ("v5p-tp4_prefill", 106_004_128, 32_047_569_567_744),
+    ("v5p-tp4_prefill", 106_004_128, 31_892_950_745_088),
     ("v5p-tp4_decode", 54_489_088, 266_665_459_712),
-    ("v5e-tp4_prefill", 207_635_872, 32_047_569_567_744),
+    ("v5e-tp4_prefill", 207_635_872, 31_892_950_745_088),
     ("v6e-tp4_decode", 75_066_368, 266_665_459_712),
 ];
 
