@@ -309,7 +309,7 @@ fn planted() -> Vec<Planted> {
             ),
             verdict: &["multiplies matrices"],
             hint: "K16",
-            culprit: &["M of fusion.3 (sequences × tokens of each) is 16"],
+            culprit: &["M of fusion.3 (sequences × tokens) is 16"],
         },
         Planted {
             name: "full memory",

@@ -137,7 +137,7 @@ issue_kinds! {
     PaddedCounts = "padded-counts", Warning;
     /// A value cannot be right and was left out.
     ImplausibleValue = "implausible-value", Warning;
-    /// The file has no time for this op; its time comes from a model of latency and bandwidth.
+    /// The file gives this op no time; a model of latency and bandwidth does.
     CostModelled = "cost-modelled", Info;
     /// The compiler did not estimate this op; it takes no time on the timeline.
     CostMissing = "cost-missing", Warning;

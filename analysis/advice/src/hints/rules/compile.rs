@@ -368,6 +368,7 @@ fn again(facts: &HintFacts<'_>) -> RuleResult {
         .collect();
     let others = list.len() - own.len();
     let time: Picos = list.iter().map(|own| own.wall_ps).sum();
+    let longer = longer_steps(facts, &list);
     let mut seen = BTreeSet::new();
     let changes = own
         .iter()
@@ -377,7 +378,8 @@ fn again(facts: &HintFacts<'_>) -> RuleResult {
     let changed = if changes.is_empty() {
         "; what changed is not recorded".to_owned()
     } else {
-        format!("; what changed: {}", listed_to(&changes, NAMED))
+        let most = if longer.is_empty() { NAMED } else { 1 };
+        format!("; what changed: {}", listed_to(&changes, most))
     };
     let count = if own.len() == 1 {
         "once".to_owned()
@@ -391,10 +393,9 @@ fn again(facts: &HintFacts<'_>) -> RuleResult {
     };
     Ok(Finding {
         statement: format!(
-            "the same function is compiled again: {} {count}{}{more}{}{changed}",
+            "the same function is compiled again: {} {count}{}{more}{longer}{changed}",
             short_name(&first.function),
             places(facts.cx.model, &own),
-            longer_steps(facts, &list)
         ),
         evidence: vec![
             HintEvidence::count(

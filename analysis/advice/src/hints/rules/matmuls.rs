@@ -360,7 +360,7 @@ fn small_batch(facts: &HintFacts<'_>) -> RuleResult {
     Ok(Finding {
         statement: format!(
             "matmuls that take {percent:.1} of {time} read their weights for a small batch: {field} of {} (sequences × \
-             tokens of each) is {rows:.0}, up to {at_ridge:.0} would take hardly longer, for up to {gain:.0} × the throughput",
+             tokens) is {rows:.0}, up to {at_ridge:.0} would take hardly longer, for up to {gain:.0} × the throughput",
             short_name(&first.name)
         ),
         evidence: vec![
@@ -371,7 +371,7 @@ fn small_batch(facts: &HintFacts<'_>) -> RuleResult {
                 Some(limit),
             ),
             HintEvidence::count(
-                format!("{field} of the longest, sequences × tokens of each"),
+                format!("{field} of the longest, sequences × tokens"),
                 rows,
                 "product",
                 Some(at_ridge.round()),

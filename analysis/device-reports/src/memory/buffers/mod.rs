@@ -114,7 +114,7 @@ impl Analysis for Buffers {
 fn why_none(model: &TraceModel, errors: &[HloError]) -> String {
     if let Some(by) = model.simulator().filter(|_| errors.is_empty()) {
         return format!(
-            "{by} writes no program of a compiler, and only these say what is in memory"
+            "{by} records no memory plan of a compiler: what is in memory is not known"
         );
     }
     let is_absent = |error: &HloError| matches!(error, HloError::NotRecorded(_));

@@ -132,7 +132,7 @@ fn no_steps(cx: &Context<'_>) -> Option<CaptureFinding> {
         message,
         evidence: reasons.join("; "),
         cure: if cx.model.simulator().is_some() {
-            "Nothing to do where one step was simulated; several need their executions as a line of programs."
+            "Nothing to do for one simulated step; several need a line of programs."
         } else if has_annotations(cx.model) {
             "Trace the host with host_tracer_level 2: the launches of programs tell which annotated step they belong to."
         } else {

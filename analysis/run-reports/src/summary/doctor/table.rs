@@ -45,10 +45,10 @@ impl DoctorReport {
             .measured("example", "For example", Unit::None, |issue| {
                 issue.examples.first()
             })
-            .note(format!(
-                "{} events, files and damaged parts of files are missing.",
-                self.lost_events
-            ))
+            .note(match self.lost_events {
+                0 => "Nothing is missing.".to_owned(),
+                lost => format!("{lost} events, files and damaged parts of files are missing."),
+            })
             .build()
     }
 

@@ -44,7 +44,7 @@ fn least_traffic(cx: &Context<'_>) -> Option<&'static str> {
     let in_flight: usize = in_flight
         .map(|track| cx.model.slices_on(track).count())
         .sum();
-    (in_flight as u64 > awaited).then_some("transfers that no op awaits are left out")
+    (in_flight as u64 > awaited).then_some("without transfers that no op awaits")
 }
 
 impl<'a> WorkSums<'a> {

@@ -43,7 +43,7 @@ fn small_batch_reading_all_weights_is_a_hint() {
         .unwrap();
     assert!(
         hint.statement
-            .contains("M of fusion.1 (sequences × tokens of each) is 16, up to 241"),
+            .contains("M of fusion.1 (sequences × tokens) is 16, up to 241"),
         "{}",
         hint.statement
     );
