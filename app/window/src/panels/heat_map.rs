@@ -97,8 +97,8 @@ pub fn heat_map_ui(
             ui.selectable_value(&mut wanted, quantity, title)
                 .on_hover_text(about);
         }
-        scale_ui(ui, map.scale);
     });
+    ui.horizontal(|ui| scale_ui(ui, map.scale));
     let hottest = map.hottest.and_then(|at| map.devices.get(at));
     if let Some((device, median)) = hottest.and_then(|device| Some((device, device.median?))) {
         let text = format!("{} stands out: median {}", device.name, times::time(median));
@@ -116,7 +116,6 @@ pub fn heat_map_ui(
 fn scale_ui(ui: &mut Ui, (least, most): (Picos, Picos)) {
     let theme = theme::current(ui);
     let text = |time| RichText::new(times::time(time)).size(10.5).weak();
-    ui.add_space(8.0);
     ui.label(text(least));
     ui.add_space(4.0);
     let (bar, _) = ui.allocate_exact_size(vec2(44.0, 10.0), Sense::hover());
