@@ -8,6 +8,8 @@ use crate::chakra::graph::NodeKind;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct NodeEvent<'a> {
     pub begins: bool,
+    /// Whether a logger wrote it, with a head.
+    pub is_logged: bool,
     pub sys: u32,
     /// Nanoseconds, although the log calls them cycles.
     pub tick: i64,
@@ -67,8 +69,9 @@ pub(super) fn parse(line: &str) -> Option<AstraSimLine<'_>> {
     let line = line.trim_end();
     // The text before it differs between versions of the logger.
     for (word, begins) in [("issue,sys->id=", true), ("callback,sys->id=", false)] {
-        if let Some((_, rest)) = line.split_once(word) {
-            return Some(node(rest, begins).map_or(AstraSimLine::Broken, AstraSimLine::Node));
+        if let Some((head, rest)) = line.split_once(word) {
+            let event = node(rest, (begins, !head.is_empty()));
+            return Some(event.map_or(AstraSimLine::Broken, AstraSimLine::Node));
         }
     }
     if let Some((_, rest)) = line.split_once("operation_intensity=") {
@@ -89,7 +92,7 @@ pub(super) fn parse(line: &str) -> Option<AstraSimLine<'_>> {
 }
 
 /// Parses the text after `sys->id=`. The name is the only text and may contain anything.
-fn node(rest: &str, begins: bool) -> Option<NodeEvent<'_>> {
+fn node(rest: &str, (begins, is_logged): (bool, bool)) -> Option<NodeEvent<'_>> {
     let (sys, rest) = rest.split_once(", tick=")?;
     let (tick, rest) = rest.split_once(", node->id=")?;
     let (node, rest) = rest.split_once(", node->name=")?;
@@ -97,6 +100,7 @@ fn node(rest: &str, begins: bool) -> Option<NodeEvent<'_>> {
     let kind = NodeKind::from_number(kind.parse().ok()?)?;
     Some(NodeEvent {
         begins,
+        is_logged,
         sys: sys.parse().ok()?,
         tick: cycle(tick)?,
         node: node.parse().ok()?,

@@ -37,6 +37,8 @@ pub(super) struct AstraSimRun {
     pub npus: BTreeMap<u32, AstraSimNpu>,
     /// The compute node that the next roofline line refers to.
     issued_last: Option<(u32, usize)>,
+    /// Whether a line of it is of a log, which says when the run is finished.
+    is_logged: bool,
 }
 
 impl AstraSimRun {
@@ -49,10 +51,9 @@ impl AstraSimRun {
         !self.npus.is_empty() && self.npus.values().all(|npu| npu.finished)
     }
 
-    /// Whether it has only the lines of nodes, and each node that started ended.
+    /// Whether it has only the lines of nodes, without a log around them, and each node that started ended.
     pub fn is_closed(&self) -> bool {
-        let mut npus = self.npus.values();
-        npus.all(|npu| !npu.finished && npu.statistics.is_empty() && npu.open.is_empty())
+        !self.is_logged && self.npus.values().all(|npu| npu.open.is_empty())
     }
 }
 
@@ -115,6 +116,7 @@ impl AstraSimRuns {
 
 impl AstraSimRun {
     fn add(&mut self, event: NodeEvent<'_>, out: &mut TraceBuilder) {
+        self.is_logged |= event.is_logged;
         let npu = self.npus.entry(event.sys).or_default();
         npu.now = event.tick;
         let node = |end| AstraSimNode {

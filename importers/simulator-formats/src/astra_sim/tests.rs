@@ -130,6 +130,30 @@ fn decreasing_time_is_an_error_with_its_line() {
     );
 }
 
+/// No node runs where it was cut. The lines of the visualizer have no head, and nothing behind them.
+#[test]
+fn log_that_ends_between_nodes_is_cut() {
+    let lines = ["+ 0 0 1 a 4", "- 0 6 1 a 4"];
+    let cut = |text: String| {
+        let source = InputSource::from_bytes("log.log", text.into_bytes()).unwrap();
+        let mut builder = TraceBuilder::new();
+        AstraSim
+            .import(
+                &source,
+                &ImportOptions::default(),
+                &Progress::default(),
+                &mut builder,
+            )
+            .unwrap();
+        builder
+            .finish()
+            .import_log()
+            .count(IssueKind::TruncatedFile)
+    };
+    assert_eq!(cut(log(&lines)), 1);
+    assert_eq!(cut(log(&lines).replace(HEAD, "")), 0);
+}
+
 #[test]
 fn truncated_log_is_reported() {
     let model = open(&[
