@@ -22,15 +22,14 @@ struct CrateFolders {
     order: &'static [&'static [&'static str]],
 }
 
-const CRATES: [CrateFolders; 7] = [
+const CRATES: [CrateFolders; 8] = [
     CrateFolders {
         sources: "analysis/advice/src",
-        order: &[
-            &["hints", "expect"],
-            &["gates", "kernels", "critical_path"],
-            &["compare"],
-            &["what_if"],
-        ],
+        order: &[&["hints", "critical_path"], &["what_if"]],
+    },
+    CrateFolders {
+        sources: "analysis/comparison/src",
+        order: &[&["expect"], &["gates", "kernels"], &["compare"]],
     },
     CrateFolders {
         sources: "analysis/run-reports/src",

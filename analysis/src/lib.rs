@@ -21,7 +21,8 @@
 pub mod registry;
 pub mod reports;
 
-pub use advice::{compare, critical_path, expect, gates, hints, kernels, what_if};
+pub use advice::{critical_path, hints, what_if};
+pub use comparison::{compare, expect, gates, kernels};
 pub use {engine, facts, hardware, hlo, math};
 
 pub use engine::{
