@@ -11,6 +11,9 @@ pub struct LoopLimit {
     /// The sentence up to the times.
     #[serde(skip)]
     pub share: String,
+    /// Whether it is about a loop, and not about a program that ran once.
+    #[serde(skip)]
+    pub is_of_loop: bool,
     /// Devices that the times are means of.
     pub devices: usize,
     /// Whether devices that are away for a part of the run, or run next to nothing, are left out of them.
@@ -56,16 +59,6 @@ pub struct OutsideLoop {
     pub compile_ps: Option<Picos>,
     /// Between the first and the last op, outside the loop: mean idle time of the devices.
     pub idle_ps: Picos,
-}
-
-/// What shares are of where a program ran once.
-pub(super) const ONE_STEP: &str = "the step";
-
-impl LoopLimit {
-    /// Whether it is about a loop, and not about a program that ran once.
-    pub fn is_of_loop(&self) -> bool {
-        self.of != ONE_STEP
-    }
 }
 
 impl TimePart {

@@ -181,7 +181,7 @@ impl Overview {
     /// What happens once, outside the loop.
     pub fn outside(&self, time: impl Fn(Picos) -> String) -> Option<String> {
         let limit = self.loop_limit()?;
-        Some(outside(limit.outside.as_ref()?, limit.is_of_loop(), time))
+        Some(outside(limit.outside.as_ref()?, limit.is_of_loop, time))
     }
 
     /// The figures that matter: first those that miss their target, then those about what limits the run; only known

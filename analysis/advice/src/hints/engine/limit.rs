@@ -1,7 +1,7 @@
 //! Finds what limits the loop: the part of its steps about which a hint saves most.
 
 use device_reports::ops::kernels::CostLimit;
-use device_reports::{Balance, DeviceLoad, Kernels, OpRow, OpsReport};
+use device_reports::{Balance, DeviceLoad, Kernels, OpRow, OpsReport, Steps};
 use facts::prelude::*;
 use run_reports::Compile;
 use trace_model::{Caveat, short_device_name};
@@ -9,7 +9,7 @@ use trace_model::{Caveat, short_device_name};
 use super::parts;
 use crate::hints::CountedDevices;
 use crate::hints::facts::HintFacts;
-use crate::hints::limit::{LoopLimit, ONE_STEP, OutsideLoop, TimePart};
+use crate::hints::limit::{LoopLimit, OutsideLoop, TimePart};
 
 /// Words of the sentence.
 const MOST_WORDS: usize = 20;
@@ -123,6 +123,7 @@ impl<'a> Loop<'a> {
         let mut limit = LoopLimit {
             statement: String::new(),
             share: format!("{subject} {percent:.1} of {of}"),
+            is_of_loop: !self.runs_once(),
             devices: self.devices.count(),
             are_busy: self.devices.are_busy,
             id: part.id,
@@ -188,15 +189,16 @@ impl<'a> Loop<'a> {
         match self.facts.steps() {
             None => "device time",
             Some(steps) if vary(&steps) => "the mean step",
-            Some(_) if self.runs_once() => ONE_STEP,
+            Some(steps) if steps.steps.len() == 1 => "the step",
             Some(_) => "each step",
         }
     }
 
-    /// Whether the program ran once: that is no loop.
+    /// Whether the program ran once in the whole trace: that is no loop.
     fn runs_once(&self) -> bool {
-        let steps = self.facts.steps();
-        steps.is_some_and(|steps| steps.steps.len() == 1)
+        let all = self.facts.cx.scoped(Scope::WholeTrace);
+        let steps = all.report::<Steps>();
+        steps.is_ok_and(|steps| steps.has_steps() && steps.steps.len() == 1)
     }
 
     /// Subject and verb.

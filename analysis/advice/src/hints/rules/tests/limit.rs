@@ -267,6 +267,44 @@ fn a_step_that_compiles_is_not_idle_for_reasons_of_the_loop() {
     assert!(!ids.contains(&"K31"), "{ids:?}");
 }
 
+/// Communication fills half of a step, of a loop and of a program that ran once.
+#[test]
+fn a_step_that_is_chosen_from_a_loop_is_of_the_loop() {
+    let sentence = |steps: usize, scope: Scope| {
+        let numbers: String = (0..steps).map(|step| step.to_string().repeat(10)).collect();
+        let model = text_trace(&format!(
+            "
+            @column 1ms
+            steps: {numbers}
+            ops  : {}
+            m = fusion.1 [convolution fusion]
+            r = all-reduce.1 [all-reduce]
+            ",
+            "mmmmmrrrrr".repeat(steps)
+        ));
+        let (options, reports) = (Options::default(), ReportCache::default());
+        let cx = Context {
+            model: &model,
+            scope,
+            options: &options,
+            reports: &reports,
+        };
+        let limit = cx.report::<Hints>().unwrap().limit.clone().unwrap();
+        (limit.is_of_loop, limit.statement)
+    };
+    let waits = |what: &str| {
+        format!("{what} waits for communication 50.0 % of the step: 5.000 ms of 10.00 ms")
+    };
+    assert_eq!(
+        sentence(3, Scope::Steps { first: 1, last: 1 }),
+        (true, waits("The loop"))
+    );
+    assert_eq!(
+        sentence(1, Scope::WholeTrace),
+        (false, waits("The program"))
+    );
+}
+
 /// Idle time of less than a tenth of a step is called what the hint about it calls it.
 #[test]
 fn idle_time_has_the_name_that_its_hint_gives() {
