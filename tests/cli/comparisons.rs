@@ -88,8 +88,8 @@ fn loop_that_the_median_step_hides_is_named_with_its_cause() {
     assert!(
         said.contains(
             "The median step is unchanged: 11.74 ms. The loop of 4 steps takes 46.96 ms longer (46.94 ms to 93.90 ms, \
-             +100.04 %), which the median step does not show: compilation on the host +50.00 ms, 1 compilation in it (0 \
-             before), 1 of 4 steps is slow (0 before)."
+             +100.04 %), of which the median step does not show +46.96 ms: compilation on the host +50.00 ms, 1 compilation in \
+             it (0 before), 1 of 4 steps is slow (0 before)."
         ),
         "{said}"
     );
@@ -98,7 +98,7 @@ fn loop_that_the_median_step_hides_is_named_with_its_cause() {
     assert!(
         said.contains(
             "The median step is unchanged: 9.755 ms. The loop of 4 steps takes 25.00 ms longer (39.02 ms to 64.02 ms, +64.1 \
-             %), which the median step does not show: waiting for input +25.00 ms, 1 of 4 steps is slow (0 before)."
+             %), of which the median step does not show +25.00 ms: waiting for input +25.00 ms, 1 of 4 steps is slow (0 before)."
         ),
         "{said}"
     );

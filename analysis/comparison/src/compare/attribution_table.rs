@@ -4,7 +4,6 @@ use facts::prelude::*;
 
 use super::GroupChange;
 use super::attribution::{Attribution, ShareOfBaseStep};
-use super::change::ChangeVerdict;
 
 /// The mean step, or the share of ops that do the same in its change.
 #[derive(Default, engine::Columns)]
@@ -54,9 +53,7 @@ pub(super) fn attribution_table(attribution: &Attribution) -> Table {
         change_ps: group.times.change_ps,
         share: attribution.share_of_step(group.times.change_ps),
         verdict: group.verdict(),
-        p: group
-            .p
-            .filter(|_| group.finding.is_some_and(ChangeVerdict::is_tested)),
+        p: group.p.filter(|_| group.finding.is_tested()),
         source: group.source.clone(),
     };
     let groups = attribution.uses.iter().flat_map(|one| {

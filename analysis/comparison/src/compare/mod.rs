@@ -250,7 +250,13 @@ impl Comparison {
     fn of_loop(&self, base: &[Summary], cand: &[Summary]) -> Option<LoopChange> {
         let step = self.step_time().and_then(|step| step.change);
         let compared = [&self.base, &self.cand].map(|side| (side.steps, &*side.class));
-        LoopChange::of(base, cand, step.unwrap_or(0.0), compared)
+        LoopChange::of(
+            base,
+            cand,
+            step.unwrap_or(0.0),
+            self.attribution.as_ref(),
+            compared,
+        )
     }
 
     fn fill(&mut self, base: &[Summary], cand: &[Summary]) {

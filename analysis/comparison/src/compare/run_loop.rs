@@ -3,12 +3,15 @@
 //! Metrics of one class of steps exclude the time between the steps, and their median ignores a few slow steps. These
 //! metrics show a loop that recompiles or stalls.
 
+use std::fmt::Write as _;
+
 use facts::prelude::*;
 use math::resample::{self, Statistic};
 use math::stats::{mean, median};
 use run_reports::host::input::Input;
 use run_reports::{Compile, CompilePlace};
 
+use super::attribution::Attribution;
 use super::summary::{RunValue, StepSeries, Summary};
 
 /// Time of each step of the loop, up to the start of the next.
@@ -172,11 +175,13 @@ impl LoopChange {
         self.base_steps.max(self.cand_steps) > 1.5
     }
 
-    /// `None` if a side has no loop. `median_ps` is the change of the median step of the `compared` classes.
+    /// `None` if a side has no loop. `median_ps` is the change of the median step of the `compared` classes, `middle` what
+    /// steps in the middle show.
     pub(super) fn of(
         base: &[Summary],
         cand: &[Summary],
         median_ps: f64,
+        middle: Option<&Attribution>,
         compared: [ComparedClass<'_>; 2],
     ) -> Option<Self> {
         let (first, second) = (LoopSide::of(base)?, LoopSide::of(cand)?);
@@ -189,9 +194,9 @@ impl LoopChange {
         });
         let noise = noise[0].min(noise[1]);
         let is_hidden = hidden_ps.abs() > noise
-            && hidden_ps.abs() >= first.step_ps * WORTH_SAYING_PERCENT / 100.0;
+            && hidden_ps.abs() >= first.step_ps.max(second.step_ps) * WORTH_SAYING_PERCENT / 100.0;
         let causes = if is_hidden {
-            causes(base, cand, &first, &second, hidden_ps, compared)
+            causes(base, cand, [&first, &second], hidden_ps, middle, compared)
         } else {
             Vec::new()
         };
@@ -207,8 +212,8 @@ impl LoopChange {
         })
     }
 
-    /// `the loop of 4 steps takes 46.95 ms longer (46.95 ms to 93.90 ms, +100.0 %), which the median step does not show:
-    /// compilation on the host +46.95 ms, 1 of 4 steps is slow (0 before)`.
+    /// `the loop of 4 steps takes 46.95 ms longer (46.95 ms to 93.90 ms, +100.0 %), of which the median step does not show
+    /// +46.95 ms: compilation on the host +46.95 ms, 1 of 4 steps is slow (0 before)`.
     pub(super) fn clause(&self) -> String {
         let ps = Picos::rounded;
         let steps = |steps: f64| {
@@ -265,8 +270,17 @@ impl LoopChange {
             )
         };
         if !self.causes.is_empty() {
-            text.push_str(", which the median step does not show: ");
-            text.push_str(&self.causes.join(", "));
+            let (times, each) = if is_same {
+                (self.base_steps, "")
+            } else {
+                (1.0, " per step")
+            };
+            let hidden = signed(self.hidden_ps * times);
+            let causes = self.causes.join(", ");
+            let _ = write!(
+                text,
+                ", of which the median step does not show {hidden}{each}: {causes}"
+            );
         }
         text
     }
@@ -276,9 +290,9 @@ impl LoopChange {
 fn causes(
     base: &[Summary],
     cand: &[Summary],
-    first: &LoopSide,
-    second: &LoopSide,
+    [first, second]: [&LoopSide; 2],
     hidden_ps: f64,
+    middle: Option<&Attribution>,
     compared: [ComparedClass<'_>; 2],
 ) -> Vec<String> {
     let mut parts = Vec::new();
@@ -294,17 +308,27 @@ fn causes(
         is_worth
     };
     let mut is_idle_explained = false;
-    for (id, what) in [
-        (LOOP_COMPILING, "compilation on the host"),
-        (LOOP_INPUT, "waiting for input"),
-        (LOOP_GAP, "time between steps"),
+    // What steps in the middle show of it, too, is not hidden.
+    let in_middle = |time_use: TimeUse| {
+        let mut uses = middle.iter().flat_map(|middle| &middle.uses);
+        let found = uses.find(|one| one.id == time_use);
+        found.map_or(0.0, |one| one.times.change_ps)
+    };
+    for (id, what, shown_ps) in [
+        (
+            LOOP_COMPILING,
+            "compilation on the host",
+            in_middle(TimeUse::Compile),
+        ),
+        (LOOP_INPUT, "waiting for input", in_middle(TimeUse::Input)),
+        (LOOP_GAP, "time between steps", 0.0),
     ] {
         let known = |runs: &[Summary]| {
             let known = runs.iter().filter_map(|run| run.value(id)?.value);
             mean(&known.collect::<Vec<_>>())
         };
         if let (Some(before), Some(after)) = (known(base), known(cand)) {
-            is_idle_explained |= say(what, after - before);
+            is_idle_explained |= say(what, after - before - shown_ps);
         }
     }
     for (what, is_idle, change_ps) in hidden_parts(base, cand) {

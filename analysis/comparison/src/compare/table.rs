@@ -44,7 +44,7 @@ impl OpChange {
 }
 
 impl GroupChange {
-    /// `slower`, `~`, `new` …; empty where only the mean is known.
+    /// `slower`, `~`, `new` …
     pub fn verdict(&self) -> &'static str {
         word_of_sides(self.finding, self.sides())
     }

@@ -20,8 +20,8 @@ pub struct UseChange {
     /// Its times.
     #[serde(flatten)]
     pub times: TimesOfSides,
-    /// Result of the test of its time in each step; `None` where that is known as a mean only.
-    pub finding: Option<ChangeVerdict>,
+    /// Result of the test of its time in each step; untested where that is known as a mean only.
+    pub finding: ChangeVerdict,
     /// After Holm's correction over all uses.
     pub p: Option<f64>,
     /// Its ops by what they do, largest change first; they add up to it.
@@ -40,11 +40,11 @@ pub struct GroupChange {
     pub base_ops: usize,
     /// Distinct ops of the second side.
     pub cand_ops: usize,
-    /// Result of the test of the sum of its ops in each step; `None` where it is known as a mean only.
-    pub finding: Option<ChangeVerdict>,
+    /// Result of the test of the sum of its ops in each step; untested where it is known as a mean only.
+    pub finding: ChangeVerdict,
     /// After Holm's correction over all groups.
     pub p: Option<f64>,
-    /// `file:line` of its op with the most time, of the second side if it has one.
+    /// `file:line` of the ops that make up most of its change; `None` if no line does.
     pub source: Option<String>,
     /// Of matrix products: the element type of the weights, of the second side if it has one.
     pub weights: Option<String>,
@@ -94,15 +94,14 @@ struct GroupSum {
     time_ps: [f64; 2],
     /// Its time in each step of each run, as far as ops are listed.
     steps: StepTimesOfSides,
-    /// The op with the most time of each side.
-    largest: [Option<OpOfGroup>; 2],
+    /// What the ops of each line of source add to the change.
+    sources: BTreeMap<String, f64>,
+    /// Time and weights of the op with the most time of each side.
+    largest: [Option<(f64, Option<String>)>; 2],
 }
 
-struct OpOfGroup {
-    time_ps: f64,
-    source: Option<String>,
-    weights: Option<String>,
-}
+/// The part of the change of a group above which one line of source is named for it.
+const MOST: f64 = 0.5;
 
 impl GroupSum {
     fn add(&mut self, op: &PooledOp<'_>, time_use: TimeUse, side: usize) {
@@ -110,35 +109,40 @@ impl GroupSum {
         self.time_ps[side] += op.middle_ps;
         let steps = [&mut self.steps.0, &mut self.steps.1];
         add_steps(steps.into_iter().nth(side), &op.values);
+        if let Some(source) = &op.op.source {
+            let sign = if side == 0 { -1.0 } else { 1.0 };
+            *self.sources.entry(source.clone()).or_default() += sign * op.middle_ps;
+        }
         let largest = &mut self.largest[side];
         if largest
             .as_ref()
-            .is_none_or(|largest| largest.time_ps < op.middle_ps)
+            .is_none_or(|largest| largest.0 < op.middle_ps)
         {
             // The type of the result says nothing about the weights.
             let is_known = time_use == TimeUse::MatMul && op.op.operands.is_some();
             let weights = is_known.then(|| work::weight_type(op.op));
-            *largest = Some(OpOfGroup {
-                time_ps: op.middle_ps,
-                source: op.op.source.clone(),
-                weights: weights.flatten(),
-            });
+            *largest = Some((op.middle_ps, weights.flatten()));
         }
     }
 
     fn change(self, name: String) -> GroupChange {
         let [base, cand] = self.largest;
-        let largest = cand.or(base);
-        let (source, weights) = largest.map_or((None, None), |op| (op.source, op.weights));
+        let times = TimesOfSides::new(self.time_ps[0], self.time_ps[1]);
+        let share = |change_ps: f64| change_ps / times.change_ps;
+        let most = self
+            .sources
+            .into_iter()
+            .max_by(|a, b| share(a.1).total_cmp(&share(b.1)));
+        let source = most.filter(|most| times.change_ps != 0.0 && share(most.1) > MOST);
         GroupChange {
             name,
-            times: TimesOfSides::new(self.time_ps[0], self.time_ps[1]),
+            times,
             base_ops: self.ops[0],
             cand_ops: self.ops[1],
-            finding: None,
+            finding: ChangeVerdict::Untested,
             p: None,
-            source,
-            weights,
+            source: source.map(|(source, _)| source),
+            weights: cand.or(base).and_then(|op| op.1),
         }
     }
 }
@@ -200,13 +204,13 @@ pub(super) fn uses(
     let all_groups = uses.iter_mut().flat_map(|one| &mut one.groups);
     for (group, test) in all_groups.zip(groups) {
         if group.has_ops() {
-            (group.finding, group.p) = (Some(test.finding), test.p);
+            (group.finding, group.p) = (test.finding, test.p);
         }
     }
     for (one, test) in uses.iter_mut().zip(tested) {
         let is_idle = one.id == TimeUse::Idle && !is_split;
         if is_idle || one.groups.iter().all(GroupChange::has_ops) {
-            (one.finding, one.p) = (Some(test.finding), test.p);
+            (one.finding, one.p) = (test.finding, test.p);
         }
         one.times = one.groups.iter().map(|group| group.times).sum();
         one.groups
@@ -241,7 +245,7 @@ impl UseChange {
         Self {
             id,
             times: TimesOfSides::default(),
-            finding: None,
+            finding: ChangeVerdict::Untested,
             p: None,
             groups: Vec::new(),
         }

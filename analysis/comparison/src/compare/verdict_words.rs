@@ -2,31 +2,25 @@
 
 use super::change::ChangeVerdict;
 
-/// `slower`, `? faster`, `~`; empty without a test.
-fn word_of(finding: Option<ChangeVerdict>, change_ps: f64) -> &'static str {
+/// `slower`, `? faster`, `~`; empty for equal times that were not tested.
+fn word_of(finding: ChangeVerdict, change_ps: f64) -> &'static str {
     match (finding, change_ps > 0.0) {
-        (None, _) => "",
-        (Some(ChangeVerdict::Changed), true) => "slower",
-        (Some(ChangeVerdict::Changed), false) => "faster",
-        (Some(ChangeVerdict::Noise), _) => "~",
-        (Some(ChangeVerdict::BetweenRuns), true) => "? slower",
-        (Some(ChangeVerdict::BetweenRuns), false) => "? faster",
-        (Some(_), _) => "?",
+        (ChangeVerdict::Untested, _) if change_ps == 0.0 => "",
+        (ChangeVerdict::Changed, true) => "slower",
+        (ChangeVerdict::Changed, false) => "faster",
+        (ChangeVerdict::Noise, _) => "~",
+        (ChangeVerdict::BetweenRuns, true) => "? slower",
+        (ChangeVerdict::BetweenRuns, false) => "? faster",
+        _ => "?",
     }
 }
 
 /// The same of a time that is `None` where a side has nothing that takes it: `new`, `gone`.
-pub(super) fn word_of_sides(
-    finding: Option<ChangeVerdict>,
-    sides: [Option<f64>; 2],
-) -> &'static str {
-    match (finding, sides) {
-        (Some(_), [None, _]) => "new",
-        (Some(_), [_, None]) => "gone",
-        (_, [base, cand]) => {
-            let [base, cand] = [base, cand].map(Option::unwrap_or_default);
-            word_of(finding, cand - base)
-        }
+pub(super) fn word_of_sides(finding: ChangeVerdict, sides: [Option<f64>; 2]) -> &'static str {
+    match sides {
+        [None, _] => "new",
+        [_, None] => "gone",
+        [Some(base), Some(cand)] => word_of(finding, cand - base),
     }
 }
 

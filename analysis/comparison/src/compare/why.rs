@@ -61,7 +61,7 @@ pub struct WhyRow {
     pub verdict: &'static str,
     /// What the verdict is from; `None` where it was not tested.
     pub finding: Option<ChangeVerdict>,
-    /// File and line of the op with the most time, without folders.
+    /// File and line of the ops that make up most of the change, without folders.
     #[column]
     pub source: Option<String>,
 }
@@ -111,7 +111,7 @@ impl Attribution {
                 row.name = format!("{}: {}", row.name, group.name);
                 row.source = file_of(group);
             }
-            (row.time_use, row.finding) = (Some(one.id), one.finding);
+            (row.time_use, row.finding) = (Some(one.id), Some(one.finding));
             rows.push(row);
             rows.extend(below);
         }
@@ -149,7 +149,7 @@ impl Attribution {
             is_below: true,
             time_use: Some(one.id),
             group: Some(group.name.clone()),
-            finding: group.finding,
+            finding: Some(group.finding),
             source: file_of(group),
             ..row.of_sides(group.sides())
         }
@@ -229,11 +229,11 @@ impl Attribution {
             groups.map(move |group| (*one, group))
         });
         let may_be_noise = |(one, group): &(&UseChange, &GroupChange)| {
-            let tested = group.finding.or(one.finding);
-            matches!(
-                tested,
-                Some(ChangeVerdict::Noise | ChangeVerdict::BetweenRuns)
-            )
+            let tested = match group.finding {
+                ChangeVerdict::Untested => one.finding,
+                finding => finding,
+            };
+            matches!(tested, ChangeVerdict::Noise | ChangeVerdict::BetweenRuns)
         };
         let groups = groups.filter(|both| !may_be_noise(both));
         // Of ops that replaced others only what is more than those took counts.
@@ -252,7 +252,13 @@ impl Attribution {
         };
         let change = signed(times.change_ps);
         let before = before.map_or("new".to_owned(), |before| format!("{} before", ps(before)));
-        Some(format!("{what}: {change} a step, {before}"))
+        // Of ops that replaced others.
+        let all = if times.change_ps > WHOLE * one.times.change_ps {
+            format!("; all {title} {}", signed(one.times.change_ps))
+        } else {
+            String::new()
+        };
+        Some(format!("{what}: {change} a step, {before}{all}"))
     }
 }
 

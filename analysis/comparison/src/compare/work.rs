@@ -195,6 +195,13 @@ fn product_kind(name: &str) -> (&'static str, &'static str) {
     }
 }
 
+impl OpTimes {
+    /// The kind of a collective, whatever its name: `all-reduce` for one that is called `psum`.
+    pub fn collective_kind(&self) -> Option<String> {
+        self.is_collective.then(|| collective(self))
+    }
+}
+
 /// The kind of the collective, whatever its name and however it is started and awaited.
 fn collective(op: &OpTimes) -> String {
     let (class, category) = classify_texts(Some(&op.category), "", &op.name);

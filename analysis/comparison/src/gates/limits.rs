@@ -79,7 +79,8 @@ impl StepAggregate {
 pub struct Budget {
     /// `step.time_ms`.
     pub metric: String,
-    /// Ops to select, for metrics of ops: a name, a pattern with `*`, or `re:` and a regex.
+    /// Ops to select, for metrics of ops, by their names or the kinds of collectives: a name, a pattern with `*`, or
+    /// `re:` and a regex.
     pub op: Option<String>,
     /// Only for steps of this program.
     pub module: Option<String>,

@@ -316,8 +316,10 @@ fn of_ops(
         let steps = run.ops.iter().map(|op| op.values.len()).max().unwrap_or(0);
         let mut sums = vec![0.0; steps];
         let (mut ops, mut named) = (0, 0);
-        let is_meant =
-            |op: &&OpTimes| (op.middle_ps >= floor || !is_metric(op)) && is_wanted(&op.name);
+        let has_name = |op: &OpTimes| {
+            is_wanted(&op.name) || op.collective_kind().is_some_and(|kind| is_wanted(&kind))
+        };
+        let is_meant = |op: &&OpTimes| (op.middle_ps >= floor || !is_metric(op)) && has_name(op);
         for op in run.ops.iter().filter(is_meant) {
             named += 1;
             if !is_metric(&op) {

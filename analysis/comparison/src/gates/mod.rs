@@ -19,8 +19,8 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use crate::compare::{
-    BoundSides, CompareOptions, Comparison, Summary, TestOptions, are_computed, compare,
-    matched_classes, without_repeated,
+    BoundSides, CompareOptions, Comparison, Summary, are_computed, compare, matched_classes,
+    without_repeated,
 };
 use measure::MetricOfBoth;
 use metrics::{written_difference, written_unit};
@@ -34,17 +34,12 @@ pub use metrics::{is_listed, meaning, number, suffixes};
 pub use preset::preset;
 pub use report::{AlikeGates, Gate, GatesReport, GatesVerdict, Status};
 
-/// Options of the comparison, from the configuration of the gates.
+/// Options of the comparison, from the configuration of the gates: how many steps a gate needs changes no conclusion of the
+/// comparison.
 pub fn compare_options(config: &GateConfig) -> CompareOptions {
-    let test = TestOptions {
-        min_steps: config.defaults.min_steps,
-        ..TestOptions::default()
-    };
-    // A difference that only makes gates inconclusive does not prevent the comparison.
     CompareOptions {
-        test,
         require: config.comparable.require.clone(),
-        force: false,
+        ..CompareOptions::default()
     }
 }
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::prelude::*;
 use analysis::Tabular as _;
-use analysis::compare::{CompareOptions, Comparison, Summary, compare, without_repeated};
+use analysis::compare::{Comparison, Summary, compare, without_repeated};
 use analysis::gates::{self, GateConfig, GatesReport, OnMismatch};
 
 use crate::common::formats::{DocumentFormat, Pieces, one_piece};
@@ -122,7 +122,7 @@ pub fn run(args: &CompareArgs, stderr: &Stderr) -> Result<CommandOutcome> {
         stderr.warn(&said);
     }
     if let Some(config) = &config {
-        set_by(&mut options, config);
+        options.require = gates::compare_options(config).require;
     }
     let programs = match (&base[..], &cand[..]) {
         ([base], [cand]) => programs::pair(base.0, cand.0, &loading)?,
@@ -241,12 +241,6 @@ fn not_the_same(compared: &Comparison, config: Option<&GateConfig>) -> Option<St
     } else {
         compared.mismatch()
     }
-}
-
-/// Takes over the settings of a gate file that concern comparisons.
-fn set_by(options: &mut CompareOptions, config: &GateConfig) {
-    let CompareOptions { test, require, .. } = gates::compare_options(config);
-    (options.test.min_steps, options.require) = (test.min_steps, require);
 }
 
 impl output::Writable for ComparedRuns<'_> {

@@ -49,8 +49,8 @@ fn headline_is_about_the_loop_and_names_what_the_median_step_hides() {
         &[10.0, 10.0, 50.0, 10.0],
         &[("loop.compile_ps", 10e9), (LOOP_COMPILATIONS, 1.0)],
     );
-    let expected = "the loop of 4 steps takes 40.00 ms longer (40.00 ms to 80.00 ms, +100.0 %), which the median step does \
-                    not show: compilation on the host +40.00 ms, 1 compilation in it (0 before), 1 of 4 steps is slow (0 \
+    let expected = "the loop of 4 steps takes 40.00 ms longer (40.00 ms to 80.00 ms, +100.0 %), of which the median step \
+                    does not show +40.00 ms: compilation on the host +40.00 ms, 1 compilation in it (0 before), 1 of 4 steps is slow (0 \
                     before); the median step is unchanged: 10.00 ms";
     assert_eq!(say(&quiet("loop.compile_ps"), &compiled), expected);
     let back = say(&compiled, &quiet("loop.compile_ps"));

@@ -281,6 +281,42 @@ fn rows_with_the_name_of_ops_have_their_times_alone() {
     );
 }
 
+/// A line of source is named for a group if its ops make up most of the change, however long the group takes.
+#[test]
+fn the_line_that_a_group_changed_at_is_named() {
+    let legend = format!(
+        "{LAYER}n = fusion.3 [convolution fusion] tf=jit(f)/mlp/dot_general source=m.py:3 :: \
+         %fusion.3 = bf16[8,16] fusion(bf16[8,32] %x, bf16[16,32] %w)"
+    );
+    let base = || steps_of("mmmmmmmmnnvvaa", &legend);
+    let said = |cand: &str| {
+        let options = CompareOptions::default();
+        let compared = compare(&[base()], &[steps_of(cand, &legend)], &options);
+        compared.brief.look_first.unwrap()
+    };
+    let fusions = "XLA bf16 fusions";
+    assert_eq!(
+        said("mmmmmmmmnnnnvvaa"),
+        format!("{fusions} at m.py:3 (matrix products): +2.000 ns a step, 10.00 ns before")
+    );
+    assert_eq!(
+        said("mmmmmmmmmmnnnnvvaa"),
+        format!("{fusions} (matrix products): +4.000 ns a step, 10.00 ns before")
+    );
+}
+
+/// Ops that replaced others are new with all of their time, of which only what is more than before is a loss.
+#[test]
+fn ops_that_replace_others_are_named_with_what_all_took() {
+    let legend = LAYER.replace("bf16[16,32] %w", "s8[16,32] %w");
+    let compared = against(steps_of("mmmmmmmmmmmmvvaa", &legend));
+    let look = compared.brief.look_first.unwrap();
+    assert!(
+        look.ends_with("(matrix products): +12.00 ns a step, new; all matrix products +4.000 ns"),
+        "{look}"
+    );
+}
+
 /// What a row says of an op that one side lacks, the row of its use says, too.
 #[test]
 fn a_use_that_one_side_lacks_is_new_or_gone() {
@@ -327,6 +363,10 @@ fn idle_time_is_divided_by_the_causes_that_are_known() {
     let said = |base, cand| {
         let compared = compare(&[run(base)], &[run(cand)], &CompareOptions::default());
         let rows = rows(&compared);
+        // Means alone are not tested, which the table says.
+        let table = compared.attribution.as_ref().unwrap().why_table(WHY_ROWS);
+        let notes = table.notes.join(" ");
+        assert!(notes.contains("one number on each side"), "{notes}");
         let look = compared.brief.look_first.unwrap();
         (rows[..rows.len() - 2].to_vec(), look)
     };

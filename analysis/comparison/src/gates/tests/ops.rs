@@ -61,6 +61,21 @@ fn gates_of_several_programs_have_names_of_their_own() {
     );
 }
 
+/// Compilers rename collectives, and their kind stays.
+#[test]
+fn collectives_are_selected_by_their_kind_too() {
+    let base = with_small_ops(run(100.0), 1, 0.2);
+    let renamed = |share: f64| {
+        let mut cand = with_small_ops(run(100.0), 1, share);
+        let op = cand.ops.last_mut().unwrap();
+        (op.name, op.category) = ("gathered.1".to_owned(), "all-gather".to_owned());
+        cand
+    };
+    let judged = |cand: &Summary| status(&of_op("all-gather*"), cand, std::slice::from_ref(&base));
+    assert_eq!(judged(&renamed(0.2)), [Status::Pass]);
+    assert_eq!(judged(&renamed(0.4)), [Status::Fail]);
+}
+
 #[test]
 fn ops_unlisted_in_the_baseline_count_on_neither_side() {
     // A quarter of the exposed time is in ops that the baseline only sums.

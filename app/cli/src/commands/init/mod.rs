@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::commands::prelude::*;
-use analysis::compare::{LOOP_COMPILATIONS, LOOP_STEP, Summary, are_computed};
+use analysis::compare::{LOOP_COMPILATIONS, LOOP_STEP, OpTimes, Summary, are_computed};
 use analysis::gates::{self, GateDefaults, Regression, StepAggregate, preset};
 use analysis::reports::StepPart;
 use analysis::{counted, distinct};
@@ -383,13 +383,10 @@ fn op_regressions(text: &mut String, runs: &[Summary]) {
         .iter()
         .flat_map(|run| &run.ops)
         .filter(|op| op.is_collective && op.part == StepPart::ExposedComm);
-    let names = exposed.map(|op| trace_model::without_number(&op.name));
-    if let Some(kind) = names
-        .filter(|name| is_plain(name))
-        .find(|name| !name.is_empty())
-    {
+    let mut kinds = exposed.filter_map(OpTimes::collective_kind);
+    if let Some(kind) = kinds.find(|kind| !kind.is_empty() && is_plain(kind)) {
         gate(
-            "Ops of a name, added up in each step; re:REGEX works, too",
+            "Collectives of a kind, whatever their names, added up in each step; names and re:REGEX work, too",
             &format!("{kind}*"),
             "op.exposed_ms_per_step",
         );
