@@ -47,15 +47,13 @@ pub(super) fn times(cx: &Context<'_>, steps: &StepsReport) -> Vec<RunValue> {
     let mean = |of: &dyn Fn(&Step) -> Picos| {
         counted.iter().map(|step| of(step).as_ps_f64()).sum::<f64>() / count
     };
-    let has_host = host_threads(cx.model).next().is_some();
     let gap = mean(&|step| {
         let interval = step.interval_ps.unwrap_or(step.time_ps);
         (interval - step.time_ps).clamped()
     });
     let is_compiling_known = cx
         .report::<Compile>()
-        .is_ok_and(|report| report.is_recorded)
-        || has_host;
+        .is_ok_and(|report| report.is_recorded);
     let compiling = is_compiling_known.then(|| mean(&|step| step.compile_ps));
     let waits: BTreeMap<u32, Picos> = cx.report::<Input>().map_or_else(
         |_| BTreeMap::new(),
@@ -81,9 +79,10 @@ pub(super) fn times(cx: &Context<'_>, steps: &StepsReport) -> Vec<RunValue> {
         .collect()
 }
 
-/// Number of compilations from the first steady step to the last step; `None` if the capture has no host threads.
+/// Number of compilations from the first steady step to the last step; `None` if the capture does not record them.
 pub(crate) fn compilations_in_loop(cx: &Context<'_>, steps: &StepsReport) -> Option<usize> {
-    let report = cx.report::<Compile>().ok()?;
+    let report = cx.report::<Compile>().ok();
+    let report = report.filter(|report| report.is_recorded)?;
     let is_warmup = |number: u32| {
         steps
             .steps
@@ -98,8 +97,7 @@ pub(crate) fn compilations_in_loop(cx: &Context<'_>, steps: &StepsReport) -> Opt
     Some(all.filter(|compilation| in_loop(compilation.place)).count())
 }
 
-/// Compilations from the first steady step to the last step; `None` if the capture has no host threads. `why_none` says
-/// why there is no such step.
+/// The same as a number of the run. `why_none` says why there is no such step.
 pub(super) fn compilations(
     cx: &Context<'_>,
     steps: &StepsReport,
