@@ -85,7 +85,7 @@ pub use matching::{MatchedBy, Matching, OpPair};
 pub use metrics::{METRICS, MetricScope, SummaryMetric};
 pub use predicted::are_computed;
 pub use programs::ProgramComparison;
-pub use repeated::without_repeated;
+pub use repeated::{bytes_of, is_same_capture, on_both_sides, without_repeated};
 pub(crate) use run_loop::compilations_in_loop;
 pub use run_loop::{LOOP_COMPILATIONS, LOOP_STEP, LoopChange, SLOW_SHARE, signed};
 pub(crate) use run_spread::{RunSpread, assumed_limit_percent};
@@ -154,7 +154,8 @@ pub fn compare(base: &[Summary], cand: &[Summary], options: &CompareOptions) -> 
         out.notes.extend(unmatched(base, cand, &found));
         out.prediction = simulator.and_then(|simulator| predicted::of(&out, simulator));
     }
-    out.notes.extend([repeated, again].concat());
+    let both = on_both_sides(base, cand);
+    out.notes.extend([repeated, again, both].concat());
     out.statement = match &out.prediction {
         Some(prediction) => prediction.statement(),
         None => headline::statement(&out),
