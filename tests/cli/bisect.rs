@@ -253,6 +253,56 @@ fn flag_of_a_list_is_found_where_the_program_prints_its_run() {
     assert_eq!(said["culprits"][0]["id"], "--xla_a=1");
 }
 
+/// A command that prints the path of an old run has one run of each point, which 5 % do not tell apart.
+#[test]
+fn a_capture_that_is_given_again_is_no_further_run() {
+    let planted = Planted::new(&["fast"]);
+    let old = |name: &str, ms: f64| {
+        let spec = FleetSpec {
+            devices: 1,
+            steps: 12,
+            work: Picos::from_ps((ms * 1e9) as i64),
+            ..FleetSpec::default()
+        };
+        planted
+            .place
+            .write(&format!("captures/{name}"), &xspace_bytes(&spec.session()));
+    };
+    old("1.xplane.pb", 7.0);
+    old("2.xplane.pb", 7.3);
+    planted.place.write("repo/versions.txt", b"1\n2\n");
+    let words = [
+        "--over",
+        "versions.txt",
+        "--good",
+        "1",
+        "--bad",
+        "2",
+        "--format",
+        "json",
+    ];
+    let output = planted.bisect(
+        &words,
+        &[
+            "sh",
+            "-c",
+            "echo made >> made; echo \"$CAPTURES/{}.xplane.pb\"",
+        ],
+    );
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(11), "{said}");
+    assert!(
+        said.contains("the same capture again, which counts once"),
+        "{said}"
+    );
+    assert_eq!(json(stdout(&output))["points"][0]["runs"], 1);
+    assert_eq!(
+        planted.place.read("repo/made").lines().count(),
+        4,
+        "it stops at once"
+    );
+}
+
 #[test]
 fn search_goes_on_from_its_log() {
     let planted = Planted::new(&["fast", "fast", "slow", "slow"]);

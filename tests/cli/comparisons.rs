@@ -56,10 +56,36 @@ fn the_same_capture_given_twice_counts_once() {
             assert!(text.contains(" once"), "{text}");
         }
     }
-    // Another run is one.
+    // Another run is one, and a run is no evidence against itself.
     let output = place.run(&["compare", "--base", &base, "--base", &cand, "--cand", &cand]);
     assert!(stdout(&output).contains("8 steady steps"));
-    assert!(output.stderr.is_empty());
+    assert_eq!(stderr(&output).matches("is on both sides").count(), 1);
+    let output = place.run(&["compare", "saved.json", &base]);
+    assert!(output.stderr.is_empty(), "asked for on purpose");
+    let run = |name: &str| format!("runs/plugins/profile/{name}/host.xplane.pb");
+    place.write(&run("a"), &fs::read(&base).unwrap());
+    place.write(&run("b"), &fs::read(&cand).unwrap());
+    let output = place.run(&[
+        "compare",
+        "--base",
+        "runs",
+        "--cand",
+        "runs/plugins/profile/b",
+    ]);
+    assert_eq!(stderr(&output).matches("is on both sides").count(), 1);
+}
+
+/// Of two traces, the one that lacks the steps is named.
+#[test]
+fn steps_that_one_side_lacks_are_missing_in_a_named_trace() {
+    let (place, base, cand) = (Place::empty(), sample("serial"), sample("overlap"));
+    let output = place.run(&["compare", &base, &cand, "--steps", "50..60"]);
+    assert_eq!(output.status.code(), Some(2));
+    let said = stderr(&output);
+    assert!(
+        said.contains("--steps: the trace has steps 0 to 3: ") && said.contains(&base),
+        "{said}"
+    );
 }
 
 /// To analyze a run again tells nothing about how much runs differ.

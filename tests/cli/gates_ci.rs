@@ -12,7 +12,7 @@ use crate::place::{Place, json, stderr, stdout};
 
 impl Place {
     /// Adds a run of twelve steps whose matmul takes this many milliseconds.
-    fn with(self, name: &str, work_ms: f64) -> Self {
+    pub fn with(self, name: &str, work_ms: f64) -> Self {
         self.write(name, &run(work_ms).bytes());
         self
     }

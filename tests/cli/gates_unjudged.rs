@@ -94,3 +94,73 @@ fn a_file_that_was_cut_off_is_a_loss_and_no_other_chip() {
         assert!(!text.contains(wrong), "{wrong}: {text}");
     }
 }
+
+const BUDGETS: &[u8] = b"[[budget]]\nmetric = \"step.time_ms\"\nmax = 8\n\
+    [[regression]]\nmetric = \"step.time_ms\"\nmax_increase_pct = 5\n";
+
+/// A history that is kept is the baseline as soon as it can be, so that the same command is for the first run, too.
+#[test]
+fn a_history_without_a_run_to_compare_with_is_begun() {
+    let place = Place::empty()
+        .with("good.pb", 7.0)
+        .with("alike.pb", 7.01)
+        .with("slow.pb", 9.0);
+    place.write("systole.toml", BUDGETS);
+    let judged = |run: &str, baseline: &str| {
+        let gates = ["--budget", "systole.toml", "--baseline", baseline];
+        let output = place.run(&[&["analyze", run, "--history", "h.jsonl"], &gates[..]].concat());
+        (output.status.code().unwrap(), stderr(&output))
+    };
+    let begins = |(code, said): (i32, String), expected: i32| {
+        assert_eq!(code, expected, "{said}");
+        assert!(
+            said.contains("no other run of this history passed"),
+            "{said}"
+        );
+    };
+    // Another file that is missing is an error.
+    assert_eq!(judged("good.pb", "other.jsonl").0, 3);
+    begins(judged("slow.pb", "h.jsonl"), 10);
+    begins(judged("good.pb", "./h.jsonl"), 0);
+    let (code, said) = judged("alike.pb", "h.jsonl");
+    assert_eq!((code, said.as_str()), (0, ""));
+    let gates: Vec<_> = place
+        .read("h.jsonl")
+        .lines()
+        .map(|line| json(line)["gates"].clone())
+        .collect();
+    assert_eq!(gates.len(), 3, "each run is appended");
+    let is_judged = gates
+        .iter()
+        .map(|gates| gates.to_string().contains("inconclusive"));
+    assert_eq!(is_judged.collect::<Vec<_>>(), [true, true, false]);
+    // What is no history of this command must have a run.
+    place.write(
+        "failed.jsonl",
+        place.read("h.jsonl").lines().next().unwrap().as_bytes(),
+    );
+    assert_eq!(judged("good.pb", "failed.jsonl").0, 4);
+}
+
+/// To judge a run again by the history that has it shows no smaller change.
+#[test]
+fn a_run_is_no_baseline_of_itself() {
+    let mut place = Place::empty();
+    for at in 0..6 {
+        place = place.with(&format!("{at}.pb"), 7.0 + 0.01 * f64::from(at));
+    }
+    let place = place.with("slow.pb", 7.3);
+    for at in 0..6 {
+        place.run(&["analyze", &format!("{at}.pb"), "--history", "h.jsonl"]);
+    }
+    let judged = || {
+        let kept = ["--baseline", "h.jsonl", "--history", "h.jsonl"];
+        let args = [&["analyze", "slow.pb", "--format", "json"], &kept[..]].concat();
+        json(stdout(&place.run(&args)))["comparison"].clone()
+    };
+    let first = judged();
+    assert_eq!(first["base"]["runs"].as_array().unwrap().len(), 5);
+    for _ in 0..5 {
+        assert_eq!(judged(), first);
+    }
+}

@@ -130,6 +130,16 @@ impl RequestError {
         }
     }
 
+    /// The same for one of several inputs: the error of an argument names it.
+    pub fn about(self, path: &Path) -> Self {
+        match self {
+            Self::Argument { name, why } => {
+                Self::argument(name, format!("{why}: {}", path.display()))
+            }
+            other => other,
+        }
+    }
+
     /// The message with arguments as the command line has them.
     pub fn on_command_line(&self) -> String {
         match self {

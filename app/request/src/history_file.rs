@@ -3,7 +3,7 @@
 use crate::Warnings;
 use crate::error::{RequestError, Result};
 use crate::places::check_place;
-use analysis::compare::{Summary, SummaryInput};
+use analysis::compare::{Summary, SummaryInput, bytes_of};
 use analysis::gates::{GateLevel, GatesReport, GatesVerdict, Status};
 use analysis::math::stats::median;
 use importers::{ListedFile, ListedRun};
@@ -320,11 +320,6 @@ impl HistoryLine {
         })
     }
 
-    /// Whether later runs can be compared with it.
-    pub fn can_be_compared(&self) -> bool {
-        !self.failed() && self.summary.is_some()
-    }
-
     fn failed(&self) -> bool {
         self.has(Status::Fail, Some(GateLevel::Error))
     }
@@ -404,35 +399,41 @@ impl HistoryLine {
     }
 }
 
-/// The last runs that did not fail, as a baseline; the newest last.
-pub fn baseline(path: &Path, warnings: &dyn Warnings) -> Result<Vec<Summary>> {
-    let wrong = |why: String| RequestError::Summary {
-        why,
-        path: path.to_owned(),
-    };
+/// The last runs that did not fail, as a baseline; the newest last. Each capture counts once, and that of the run that is
+/// `judged` not at all. None if there is no such run, or no file yet.
+pub fn baseline(
+    path: &Path,
+    judged: Option<&Summary>,
+    warnings: &dyn Warnings,
+) -> Result<Vec<Summary>> {
     let mut runs = Vec::new();
-    for line in read(path, warnings)?
+    if !path.exists() {
+        return Ok(runs);
+    }
+    let lines = read(path, warnings)?;
+    let mut seen: Vec<_> = judged
+        .and_then(|run| bytes_of(&run.inputs))
         .into_iter()
-        .rev()
-        .filter(|line| !line.failed())
-    {
-        let Some(summary) = line.summary else {
+        .collect();
+    for line in lines.iter().rev().filter(|line| !line.failed()) {
+        let bytes = bytes_of(&line.inputs);
+        let is_seen = bytes.as_ref().is_some_and(|bytes| seen.contains(bytes));
+        let Some(summary) = line.summary.as_ref().filter(|_| !is_seen) else {
             continue;
         };
         let mut run =
-            Summary::from_json(&summary.to_string()).map_err(|error| wrong(error.to_string()))?;
+            Summary::from_json(&summary.to_string()).map_err(|error| RequestError::Summary {
+                why: error.to_string(),
+                path: path.to_owned(),
+            })?;
         run.saved_in = Some(path.display().to_string());
         runs.push(run);
+        seen.extend(bytes);
         if runs.len() == BASELINE_RUNS {
             break;
         }
     }
     runs.reverse();
-    if runs.is_empty() {
-        return Err(wrong(
-            "no run of this history passed and contains what a comparison needs".to_owned(),
-        ));
-    }
     Ok(runs)
 }
 

@@ -23,37 +23,48 @@ pub fn saved(
     import: &ImportOptions,
     warnings: &dyn Warnings,
 ) -> Result<Option<Vec<Summary>>> {
-    const HEAD: u64 = 4096;
     if importers::is_remote(path) {
         return saved_in_bucket(path, import);
     }
-    let mut head = Vec::new();
-    let opened = if path.is_file() {
-        File::open(path).ok()
-    } else {
-        None
-    };
-    let Some(mut file) = opened else {
+    let Some((file, mut head)) = begun(path) else {
         return Ok(None);
     };
-    // What cannot be read here is reported by the import.
-    if file.by_ref().take(HEAD).read_to_end(&mut head).is_err() {
-        return Ok(None);
-    }
-    if history_file::is_meant(&head) {
-        return history_file::baseline(path, warnings).map(Some);
-    }
-    if !is_meant(&head) {
-        return Ok(None);
-    }
     let wrong = |why: String| RequestError::Summary {
         why,
         path: path.to_owned(),
     };
+    if history_file::is_meant(&head) {
+        let runs = history_file::baseline(path, None, warnings)?;
+        let why = "no run of this history passed and contains what a comparison needs";
+        return if runs.is_empty() {
+            Err(wrong(why.to_owned()))
+        } else {
+            Ok(Some(runs))
+        };
+    }
+    if !is_meant(&head) {
+        return Ok(None);
+    }
     file.take(MAX_SUMMARY)
         .read_to_end(&mut head)
         .map_err(|error| wrong(error.to_string()))?;
     parsed(head, path).map(Some)
+}
+
+/// Whether this file is a history.
+pub fn is_history(path: &Path) -> bool {
+    begun(path).is_some_and(|(_, head)| history_file::is_meant(&head))
+}
+
+/// A file and how it begins. What cannot be read here is reported by the import.
+fn begun(path: &Path) -> Option<(File, Vec<u8>)> {
+    const HEAD: u64 = 4096;
+    if !path.is_file() {
+        return None;
+    }
+    let (mut file, mut head) = (File::open(path).ok()?, Vec::new());
+    file.by_ref().take(HEAD).read_to_end(&mut head).ok()?;
+    Some((file, head))
 }
 
 /// The same for a file in a bucket or on a web server.

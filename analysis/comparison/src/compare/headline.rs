@@ -118,18 +118,24 @@ impl Comparison {
 
     /// `the capture of the run is incomplete, 1 event or file was lost on import`; `None` if nothing was lost.
     pub fn loss(&self) -> Option<String> {
-        let sides = [("baseline", &self.base), ("run", &self.cand)];
-        let (side, lost) = sides
-            .into_iter()
-            .map(|(name, side)| (name, side.lost))
-            .find(|(_, lost)| *lost > 0)?;
-        let lost = match lost {
-            1 => "1 event or file was".to_owned(),
-            lost => format!("{lost} events or files were"),
+        let lost = |lost: u64| match lost {
+            1 => "1 event or file was lost on import".to_owned(),
+            lost => format!("{lost} events or files were lost on import"),
         };
-        Some(format!(
-            "the capture of the {side} is incomplete, {lost} lost on import"
-        ))
+        let (side, lost) = match (self.base.lost, self.cand.lost) {
+            (0, 0) => return None,
+            (base, 0) => ("capture of the baseline is", lost(base)),
+            (0, cand) => ("capture of the run is", lost(cand)),
+            (base, cand) => (
+                "captures of both sides are",
+                format!(
+                    "{} of the baseline, and {} of the run",
+                    lost(base),
+                    lost(cand)
+                ),
+            ),
+        };
+        Some(format!("the {side} incomplete, {lost}"))
     }
 }
 

@@ -85,7 +85,7 @@ pub use matching::{MatchedBy, Matching, OpPair};
 pub use metrics::{METRICS, MetricScope, SummaryMetric};
 pub use predicted::are_computed;
 pub use programs::ProgramComparison;
-pub use repeated::without_repeated;
+pub use repeated::{bytes_of, is_same_capture, on_both_sides, without_repeated};
 pub(crate) use run_loop::compilations_in_loop;
 pub use run_loop::{LOOP_COMPILATIONS, LOOP_STEP, LoopChange, SLOW_SHARE, signed};
 pub(crate) use run_spread::{RunSpread, assumed_limit_percent};
@@ -142,7 +142,7 @@ pub fn compare(base: &[Summary], cand: &[Summary], options: &CompareOptions) -> 
     out.environment = environment::changes(base, cand);
     if out.is_comparable {
         out.fill(first, second);
-        out.loop_change = out.of_loop(base, cand);
+        out.loop_change = LoopChange::of(base, cand, &out);
         out.program = programs::comparison(first, second);
         out.values = value_changes(base, cand, options);
         out.classes = found
@@ -154,7 +154,8 @@ pub fn compare(base: &[Summary], cand: &[Summary], options: &CompareOptions) -> 
         out.notes.extend(unmatched(base, cand, &found));
         out.prediction = simulator.and_then(|simulator| predicted::of(&out, simulator));
     }
-    out.notes.extend([repeated, again].concat());
+    let both = on_both_sides(base, cand);
+    out.notes.extend([repeated, again, both].concat());
     out.statement = match &out.prediction {
         Some(prediction) => prediction.statement(),
         None => headline::statement(&out),
@@ -245,18 +246,6 @@ impl Comparison {
         self.differences
             .iter()
             .filter(|found| found.is_other_work())
-    }
-
-    fn of_loop(&self, base: &[Summary], cand: &[Summary]) -> Option<LoopChange> {
-        let step = self.step_time().and_then(|step| step.change);
-        let compared = [&self.base, &self.cand].map(|side| (side.steps, &*side.class));
-        LoopChange::of(
-            base,
-            cand,
-            step.unwrap_or(0.0),
-            self.attribution.as_ref(),
-            compared,
-        )
     }
 
     fn fill(&mut self, base: &[Summary], cand: &[Summary]) {

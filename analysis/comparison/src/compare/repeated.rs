@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::Summary;
+use super::{Summary, SummaryInput};
 
 /// Runs without those that are captures of another one already, by their bytes: given twice, one shows no more than given
 /// once. What was left out, in words.
@@ -31,14 +31,28 @@ pub fn without_repeated(runs: &[Summary]) -> (Cow<'_, [Summary]>, Vec<String>) {
     (runs, said)
 }
 
+/// That a capture of several is on both sides, in words. One run against itself is asked for on purpose.
+pub fn on_both_sides(base: &[Summary], cand: &[Summary]) -> Vec<String> {
+    if base.len().max(cand.len()) < 2 {
+        return Vec::new();
+    }
+    let is_base = |run: &&Summary| base.iter().any(|base| is_same_capture(base, run));
+    let both = cand.iter().filter(is_base).map(Summary::title);
+    both.map(|run| format!("{run} is on both sides: they look more alike than they are"))
+        .collect()
+}
+
 /// Whether two runs were read from the same bytes.
-fn is_same_capture(first: &Summary, second: &Summary) -> bool {
-    let bytes = |run: &Summary| -> Option<Vec<String>> {
-        let files = run.inputs.iter();
-        let files: Option<Vec<String>> = files.map(|input| input.fingerprint.clone()).collect();
-        let mut files = files.filter(|files| !files.is_empty())?;
-        files.sort();
-        Some(files)
-    };
-    bytes(first).is_some_and(|first| Some(first) == bytes(second))
+pub fn is_same_capture(first: &Summary, second: &Summary) -> bool {
+    let first = bytes_of(&first.inputs);
+    first.is_some_and(|first| Some(first) == bytes_of(&second.inputs))
+}
+
+/// What identifies the bytes of a run; `None` if that is not known of all its files.
+pub fn bytes_of(inputs: &[SummaryInput]) -> Option<Vec<&str>> {
+    let files = inputs.iter().map(|input| input.fingerprint.as_deref());
+    let files: Option<Vec<&str>> = files.collect();
+    let mut files = files.filter(|files| !files.is_empty())?;
+    files.sort_unstable();
+    Some(files)
 }

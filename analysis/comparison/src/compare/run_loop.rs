@@ -11,7 +11,7 @@ use math::stats::{mean, median};
 use run_reports::host::input::Input;
 use run_reports::{Compile, CompilePlace};
 
-use super::attribution::Attribution;
+use super::comparison::{Comparison, ComparisonSide};
 use super::summary::{RunValue, StepSeries, Summary};
 
 /// Time of each step of the loop, up to the start of the next.
@@ -50,15 +50,13 @@ pub(super) fn times(cx: &Context<'_>, steps: &StepsReport) -> Vec<RunValue> {
     let mean = |of: &dyn Fn(&Step) -> Picos| {
         counted.iter().map(|step| of(step).as_ps_f64()).sum::<f64>() / count
     };
-    let has_host = host_threads(cx.model).next().is_some();
     let gap = mean(&|step| {
         let interval = step.interval_ps.unwrap_or(step.time_ps);
         (interval - step.time_ps).clamped()
     });
     let is_compiling_known = cx
         .report::<Compile>()
-        .is_ok_and(|report| report.is_recorded)
-        || has_host;
+        .is_ok_and(|report| report.is_recorded);
     let compiling = is_compiling_known.then(|| mean(&|step| step.compile_ps));
     let waits: BTreeMap<u32, Picos> = cx.report::<Input>().map_or_else(
         |_| BTreeMap::new(),
@@ -84,9 +82,10 @@ pub(super) fn times(cx: &Context<'_>, steps: &StepsReport) -> Vec<RunValue> {
         .collect()
 }
 
-/// Number of compilations from the first steady step to the last step; `None` if the capture has no host threads.
+/// Number of compilations from the first steady step to the last step; `None` if the capture does not record them.
 pub(crate) fn compilations_in_loop(cx: &Context<'_>, steps: &StepsReport) -> Option<usize> {
-    let report = cx.report::<Compile>().ok()?;
+    let report = cx.report::<Compile>().ok();
+    let report = report.filter(|report| report.is_recorded)?;
     let is_warmup = |number: u32| {
         steps
             .steps
@@ -101,8 +100,7 @@ pub(crate) fn compilations_in_loop(cx: &Context<'_>, steps: &StepsReport) -> Opt
     Some(all.filter(|compilation| in_loop(compilation.place)).count())
 }
 
-/// Compilations from the first steady step to the last step; `None` if the capture has no host threads. `why_none` says
-/// why there is no such step.
+/// The same as a number of the run. `why_none` says why there is no such step.
 pub(super) fn compilations(
     cx: &Context<'_>,
     steps: &StepsReport,
@@ -138,9 +136,6 @@ pub struct LoopChange {
     pub causes: Vec<String>,
 }
 
-/// The number of steps of a side that are compared, and their class.
-type ComparedClass<'a> = (usize, &'a str);
-
 /// Mean over the runs of a side.
 struct LoopSide {
     steps: f64,
@@ -175,19 +170,13 @@ impl LoopChange {
         self.base_steps.max(self.cand_steps) > 1.5
     }
 
-    /// `None` if a side has no loop. `median_ps` is the change of the median step of the `compared` classes, `middle` what
-    /// steps in the middle show.
-    pub(super) fn of(
-        base: &[Summary],
-        cand: &[Summary],
-        median_ps: f64,
-        middle: Option<&Attribution>,
-        compared: [ComparedClass<'_>; 2],
-    ) -> Option<Self> {
+    /// `None` if a side has no loop. `compared` says what the steps in the middle show.
+    pub(super) fn of(base: &[Summary], cand: &[Summary], compared: &Comparison) -> Option<Self> {
         let (first, second) = (LoopSide::of(base)?, LoopSide::of(cand)?);
         let step_change_ps = second.step_ps - first.step_ps;
         let change_percent = Percent::ratio(step_change_ps, first.step_ps);
-        let hidden_ps = step_change_ps - median_ps;
+        let median = compared.step_time().and_then(|step| step.change);
+        let hidden_ps = step_change_ps - median.unwrap_or(0.0);
         // A side whose steps vary a lot may be the one that the cause is in.
         let noise = [base, cand].map(|runs| {
             resample::noise_of(&values(runs, LOOP_STEP), Statistic::Mean, 0.95).unwrap_or(0.0)
@@ -196,7 +185,7 @@ impl LoopChange {
         let is_hidden = hidden_ps.abs() > noise
             && hidden_ps.abs() >= first.step_ps.max(second.step_ps) * WORTH_SAYING_PERCENT / 100.0;
         let causes = if is_hidden {
-            causes(base, cand, [&first, &second], hidden_ps, middle, compared)
+            causes(base, cand, [&first, &second], hidden_ps, compared)
         } else {
             Vec::new()
         };
@@ -292,8 +281,7 @@ fn causes(
     cand: &[Summary],
     [first, second]: [&LoopSide; 2],
     hidden_ps: f64,
-    middle: Option<&Attribution>,
-    compared: [ComparedClass<'_>; 2],
+    compared: &Comparison,
 ) -> Vec<String> {
     let mut parts = Vec::new();
     let is_same = (first.steps - second.steps).abs() < 0.5;
@@ -310,7 +298,7 @@ fn causes(
     let mut is_idle_explained = false;
     // What steps in the middle show of it, too, is not hidden.
     let in_middle = |time_use: TimeUse| {
-        let mut uses = middle.iter().flat_map(|middle| &middle.uses);
+        let mut uses = compared.attribution.iter().flat_map(|all| &all.uses);
         let found = uses.find(|one| one.id == time_use);
         found.map_or(0.0, |one| one.times.change_ps)
     };
@@ -365,7 +353,7 @@ fn causes(
             "{after} of {of} steps {are} slow ({before} before)"
         ));
     }
-    parts.extend(other_kinds([base, cand], compared));
+    parts.extend(other_kinds(base, cand, compared));
     if parts.is_empty() {
         parts.push("single steps that differ from the median".to_owned());
     }
@@ -400,24 +388,24 @@ fn hidden_parts(base: &[Summary], cand: &[Summary]) -> Vec<(String, bool, f64)> 
 }
 
 /// That another share of the steps is of other classes than the compared one.
-fn other_kinds(sides: [&[Summary]; 2], compared: [ComparedClass<'_>; 2]) -> Option<String> {
-    let others = |at: usize| {
-        let (runs, (own, class)) = (sides[at], compared[at]);
+fn other_kinds(base: &[Summary], cand: &[Summary], compared: &Comparison) -> Option<String> {
+    let others = |runs: &[Summary], side: &ComparisonSide| {
         let all = runs.iter().flat_map(|run| {
             std::iter::once(&run.steps).chain(run.classes.iter().map(|it| &it.steps))
         });
         let steps: usize = all.clone().map(|steps| steps.counted).sum();
         let mut other: Vec<_> = all
-            .filter(|steps| steps.class != class && steps.counted > 0)
+            .filter(|steps| steps.class != side.class && steps.counted > 0)
             .collect();
         other.sort_by_key(|steps| Reverse(steps.counted));
         (
-            steps.saturating_sub(own),
+            steps.saturating_sub(side.steps),
             steps,
             other.first().map(|steps| steps.class.clone()),
         )
     };
-    let ((before, of_before, name_before), (after, of, name)) = (others(0), others(1));
+    let (before, of_before, name_before) = others(base, &compared.base);
+    let (after, of, name) = others(cand, &compared.cand);
     let name = name.or(name_before)?;
     (after * of_before != before * of).then(|| {
         format!("{after} of {of} steps are of other kinds than the compared ones ({before} of {of_before} before), such as {name}")

@@ -297,7 +297,7 @@ fn compared(
     let is_computed = sides.are_computed();
     let GateSides { runs, baseline } = sides;
     let Some((base, comparison)) = baseline else {
-        return Err("there is no baseline: --baseline names one, and watch takes the last good runs of its history".to_owned());
+        return Err("there is no baseline: --baseline names one, and a history, also that of watch, has one after its first good run".to_owned());
     };
     if let Some(why) = mixed_sessions(runs).or_else(|| mixed_sessions(base)) {
         return Err(why);

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::prelude::*;
 use analysis::Tabular as _;
-use analysis::compare::{Comparison, Summary, compare, without_repeated};
+use analysis::compare::{Comparison, Summary, compare, on_both_sides, without_repeated};
 use analysis::gates::{self, GateConfig, GatesReport, OnMismatch};
 
 use crate::common::formats::{DocumentFormat, Pieces, one_piece};
@@ -87,13 +87,13 @@ fn summaries_of_runs(
     Ok([runs.concat(), cand])
 }
 
-/// The runs of a side as they are compared; what is left out is said.
-fn each_once<'a>(side: &'a [Summary], stderr: &Stderr) -> Cow<'a, [Summary]> {
-    let (runs, repeated) = without_repeated(side);
-    for said in &repeated {
-        stderr.warn(said);
+/// The runs of both sides as they are compared; what is left out, and what is on both, is said.
+fn each_once<'a>(sides: [&'a [Summary]; 2], stderr: &Stderr) -> [Cow<'a, [Summary]>; 2] {
+    let [(base, repeated), (cand, again)] = sides.map(without_repeated);
+    for said in [repeated, again, on_both_sides(&base, &cand)].concat() {
+        stderr.warn(&said);
     }
-    runs
+    [base, cand]
 }
 
 pub fn run(args: &CompareArgs, stderr: &Stderr) -> Result<CommandOutcome> {
@@ -150,7 +150,7 @@ pub fn run(args: &CompareArgs, stderr: &Stderr) -> Result<CommandOutcome> {
     }
     let mut comparison = compare(&base, &cand, &options);
     comparison.program_diff = program_diff;
-    let [base, cand] = [&base, &cand].map(|side| each_once(side, stderr));
+    let [base, cand] = each_once([&base, &cand], stderr);
     let report = config
         .as_ref()
         .map(|config| gates::judge(&cand, Some((&base[..], &comparison)), config));

@@ -4,7 +4,7 @@ use std::fs::OpenOptions;
 use std::io::Write as _;
 
 use crate::prelude::*;
-use analysis::compare::Summary;
+use analysis::compare::{Summary, on_both_sides};
 use analysis::gates::{AlikeGates, GateConfig, GateConfigError, GateLevel, GatesReport, Status};
 
 use crate::common::args::{GateArgs, JudgeArgs};
@@ -15,6 +15,7 @@ use crate::common::summaries;
 use crate::common::values::OutputFormat;
 use render::{GatedDocument, md};
 use request::history_file;
+use session::files::is_same;
 
 /// Evaluates the gates, if they are requested or `is_needed`.
 pub fn judge(
@@ -38,12 +39,7 @@ pub fn judge(
         .transpose()?
         .unwrap_or_default();
     let run = request::summaries::summary_of(session, scope)?;
-    let paths: Vec<(&Path, bool)> = args
-        .baseline
-        .iter()
-        .map(|path| (path.as_path(), true))
-        .collect();
-    let baseline = summaries::summaries(&paths, loading, None, OutputFormat::Json, stderr)?;
+    let baseline = baseline(&run, args, loading, stderr)?;
     gates
         .check_names(&baseline, std::slice::from_ref(&run))
         .map_err(|error| wrong_names(&error, file))?;
@@ -58,6 +54,45 @@ pub fn judge(
         run,
         comparison,
     }))
+}
+
+/// What the run is judged by. A history that is also kept may have no run for that yet: its first runs are judged, too.
+fn baseline(
+    run: &Summary,
+    args: &GateArgs,
+    loading: &Loading<'_>,
+    stderr: &Stderr,
+) -> Result<Vec<Summary>> {
+    let is_kept = |path: &Path| {
+        let history = args.judge.history.as_deref();
+        history.is_some_and(|history| is_same(history, path))
+    };
+    let paths = args.baseline.iter().map(PathBuf::as_path);
+    let (histories, others): (Vec<&Path>, Vec<&Path>) =
+        paths.partition(|path| is_kept(path) || request::summaries::is_history(path));
+    let others: Vec<_> = others.into_iter().map(|path| (path, true)).collect();
+    let mut runs = summaries::summaries(&others, loading, None, OutputFormat::Json, stderr)?;
+    for path in histories {
+        let found = history_file::baseline(path, Some(run), stderr)?;
+        if found.is_empty() {
+            let why = "no other run of this history passed and contains what a comparison needs";
+            if !is_kept(path) {
+                return Err(RequestError::Summary {
+                    why: why.to_owned(),
+                    path: path.to_owned(),
+                });
+            }
+            let path = path.display();
+            stderr.warn(&format!(
+                "{why}, so nothing is compared with it yet: {path}"
+            ));
+        }
+        runs.extend(found);
+    }
+    for said in on_both_sides(&runs, std::slice::from_ref(run)) {
+        stderr.warn(&said);
+    }
+    Ok(runs)
 }
 
 /// That no run has what a gate names, with the file of the gates.

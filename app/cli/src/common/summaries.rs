@@ -10,7 +10,7 @@ use crate::common::loading::Loading;
 use crate::common::stderr::Stderr;
 use crate::common::values::OutputFormat;
 use request::StepsArg;
-use request::summaries::{plain_summary, saved, summary_of};
+use request::summaries::{saved, summary_of};
 
 /// An input, and whether all runs of a log directory count.
 pub type RequestedInput<'a> = (&'a Path, bool);
@@ -56,23 +56,17 @@ pub fn by_input<'l, 'e: 'l>(
                 continue;
             }
             let names = runs(path, all_runs, loading);
-            // Two of several runs may be the same file.
-            let is_identified = names.len() > 1 || paths.len() > 2;
-            let summary = if is_identified {
-                summary_of
-            } else {
-                plain_summary
-            };
             for run in names {
                 if running.len() == AT_ONCE
                     && let Some((before, summary)) = running.pop_front()
                 {
                     found[before].push(joined(summary)?);
                 }
-                let session = loading.open_for_reports(path, run, format, is_identified)?;
+                // Any of several runs may be the same file, or of the same bytes as a saved one.
+                let session = loading.open_for_reports(path, run, format, true)?;
                 let part = match steps {
                     Some(steps) => {
-                        checks::check_steps(&session, steps)?;
+                        checks::check_steps(&session, steps).map_err(|error| error.about(path))?;
                         Scope::Steps {
                             first: steps.first,
                             last: steps.last,
@@ -80,7 +74,7 @@ pub fn by_input<'l, 'e: 'l>(
                     }
                     None => Scope::WholeTrace,
                 };
-                running.push_back((place, scope.spawn(move || summary(&session, part))));
+                running.push_back((place, scope.spawn(move || summary_of(&session, part))));
             }
         }
         for (place, summary) in running {

@@ -69,7 +69,8 @@ impl CompareInput {
             Err(_) if is_program() => call.programs(&trace)?,
             opened => opened?,
         };
-        let scope = checks::check_part(&session, &self.part)?;
+        let scope = checks::check_part(&session, &self.part)
+            .map_err(|error| error.about(Path::new(path)))?;
         let mut summary = summaries::summary_of(&session, scope)?;
         for input in &mut summary.inputs {
             input.path = input.path.take().map(|path| call.roots.shown(&path));

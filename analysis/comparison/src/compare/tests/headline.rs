@@ -265,6 +265,31 @@ fn what_a_damaged_capture_does_not_know_is_a_loss_and_no_difference() {
             "the capture of the run is incomplete, 3 events or files were lost on import: {differs} not known)"
         )
     );
+    for (base, cand, expected) in [
+        (
+            0,
+            3,
+            Some("capture of the run is incomplete, 3 events or files were lost on import"),
+        ),
+        (
+            1,
+            0,
+            Some("capture of the baseline is incomplete, 1 event or file was lost on import"),
+        ),
+        (
+            1,
+            2,
+            Some(
+                "captures of both sides are incomplete, 1 event or file was lost on import of the baseline, and 2 events or \
+                 files were lost on import of the run",
+            ),
+        ),
+        (0, 0, None),
+    ] {
+        let runs = [base, cand].map(|lost| [run(None, lost)]);
+        let found = compare(&runs[0], &runs[1], &CompareOptions::default()).loss();
+        assert_eq!(found, expected.map(|text| format!("the {text}")));
+    }
     for (cand, shown) in [
         (run(None, 0), "not known"),
         (run(Some("TPU v5 Lite"), 3), "TPU v5 Lite"),

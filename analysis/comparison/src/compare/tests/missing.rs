@@ -178,3 +178,24 @@ fn other_kinds_of_steps_explain_the_loop() {
         ]
     );
 }
+
+/// A host without a runtime that compiles does not show that nothing was compiled.
+#[test]
+fn compilation_that_is_not_recorded_is_not_zero() {
+    let of_host = |event: &str| {
+        let run = summary(&format!(
+            "
+            steps: 000000000000111111111111
+            modules: MMMMMMMMMMM.MMMMMMMMMMM.
+            ops  : mmmmsvv...d.mmmmsvv...d.
+            host python: ..HHHH......HHHH......
+            H = {event}
+            {LEGEND}
+            "
+        ));
+        ["loop.compile_ps", "compile.loop_count", "compile.wall_ps"]
+            .map(|id| run.value(id).and_then(|value| value.value))
+    };
+    assert_eq!(of_host("PjitFunction(f)"), [Some(0.0); 3]);
+    assert_eq!(of_host("BatchLoop"), [None; 3]);
+}

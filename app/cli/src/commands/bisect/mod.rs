@@ -7,11 +7,11 @@ mod points;
 mod report;
 mod search;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use crate::commands::prelude::*;
-use analysis::compare::{CompareOptions, Comparison, Summary, compare};
+use analysis::compare::{CompareOptions, Comparison, Summary, compare, is_same_capture};
 use tempfile::TempDir;
 
 use self::command::MeasuredCommand;
@@ -19,7 +19,7 @@ use self::log::{BisectLog, LoggedRun};
 use self::points::{BisectPoint, Checkout, Repository};
 use self::report::BisectReport;
 use self::search::{Likeness, Measurements, PointState};
-use request::summaries::plain_summary;
+use request::summaries::summary_of;
 use request::{CompareRequest, seconds};
 use session::number::counted;
 
@@ -103,6 +103,7 @@ pub fn run(args: &BisectArgs, stderr: &Stderr) -> Result<CommandOutcome> {
         log,
         known,
         runs: vec![Vec::new(); points.len()],
+        repeated: BTreeSet::new(),
         states: BTreeMap::new(),
         points: &points,
     };
@@ -128,6 +129,8 @@ struct Bisect<'a> {
     /// Runs of an earlier search that are not used yet.
     known: BTreeMap<String, VecDeque<LoggedRun>>,
     runs: Vec<Vec<Summary>>,
+    /// Points whose command gave a capture again that it had given before.
+    repeated: BTreeSet<usize>,
     states: BTreeMap<usize, PointState>,
 }
 
@@ -172,9 +175,12 @@ impl Bisect<'_> {
                 return Ok(Ok(compared));
             }
             let made = self.runs[0].len().min(self.runs[last].len());
-            if !judge::can_be_compared(&compared) || made >= self.most_runs() {
+            let is_repeated = !self.repeated.is_empty();
+            if !judge::can_be_compared(&compared) || made >= self.most_runs() || is_repeated {
                 let why = if compared.mismatch().is_some() {
                     "the good and the bad end did not do the same work, and their steps do not tell them apart"
+                } else if is_repeated {
+                    "the command gave the same capture again, which counts once, and the steps of the good and the bad end do not differ by more than noise; record a new capture in each run"
                 } else {
                     "bisect searches for what changed the median step, and those of the good and the bad end do not differ by more than noise"
                 };
@@ -199,9 +205,9 @@ impl Bisect<'_> {
         usize::from(most.max(self.args.runs))
     }
 
-    /// Makes runs until there are so many of a point, or says why that cannot be.
+    /// Makes runs until there are so many of a point, or it gives the same capture again; or says why that cannot be.
     fn at_least(&mut self, point: usize, wanted: usize) -> Result<Result<(), String>> {
-        while self.runs[point].len() < wanted {
+        while self.runs[point].len() < wanted && !self.repeated.contains(&point) {
             let id = &self.points[point].id;
             let known = self.known.get_mut(id).and_then(VecDeque::pop_front);
             let run = match known {
@@ -215,8 +221,13 @@ impl Bisect<'_> {
             };
             match run {
                 Ok(summary) => {
-                    let summary = self.with_point(summary, point);
-                    self.runs[point].push(summary);
+                    let mut before = self.runs[point].iter();
+                    if before.any(|run| is_same_capture(run, &summary)) {
+                        self.repeated.insert(point);
+                    } else {
+                        let summary = self.with_point(summary, point);
+                        self.runs[point].push(summary);
+                    }
                 }
                 Err(why) => return Ok(Err(why)),
             }
@@ -241,8 +252,8 @@ impl Bisect<'_> {
         let path = command.run(&self.points[point].id, &directory, &profiles)?;
         let summary = self
             .loading
-            .open_for_reports(&path, None, OutputFormat::Text, false)
-            .and_then(|session| plain_summary(&session, Scope::WholeTrace))
+            .open_for_reports(&path, None, OutputFormat::Text, true)
+            .and_then(|session| summary_of(&session, Scope::WholeTrace))
             .map_err(|error| format!("its profile cannot be read: {error}"));
         // Profiles are large, and their summary is all that is needed.
         let _ = std::fs::remove_dir_all(&profiles);
@@ -313,9 +324,13 @@ impl Measurements for Bisect<'_> {
             let ends = (&self.runs[0][..], &self.runs[last][..]);
             match judge::likeness(ends, &self.runs[point], &self.options) {
                 Err(why) => break PointState::Skipped(why),
-                Ok(Likeness::Unclear) if wanted < self.most_runs() => wanted += 1,
+                Ok(Likeness::Unclear)
+                    if wanted < self.most_runs() && !self.repeated.contains(&point) =>
+                {
+                    wanted += 1;
+                }
                 Ok(Likeness::Unclear) => {
-                    let runs = counted(wanted as u64, "run");
+                    let runs = counted(self.runs[point].len() as u64, "run");
                     break PointState::Skipped(format!(
                         "{runs} do not tell whether it is like the good or the bad end"
                     ));

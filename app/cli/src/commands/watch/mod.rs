@@ -10,7 +10,6 @@ use std::thread;
 use std::time::Duration;
 
 use crate::commands::prelude::*;
-use analysis::compare::Summary;
 use analysis::gates::{self, GateConfig};
 use importers::{ImportError, ImportOptions, ListedRun, is_remote};
 
@@ -240,7 +239,7 @@ impl Watch<'_> {
             }
         };
         let summary = summary_of(&session, Scope::WholeTrace)?;
-        let base = self.baseline(stderr)?;
+        let base = history_file::baseline(&self.history, Some(&summary), stderr)?;
         let (report, comparison) = gates::against(&summary, &base, &self.config);
         let judge = JudgeArgs {
             history: Some(self.history.clone()),
@@ -265,19 +264,6 @@ impl Watch<'_> {
         };
         self.say(&line, stderr)?;
         Ok(true)
-    }
-
-    /// The last good runs of the history.
-    fn baseline(&self, stderr: &Stderr) -> Result<Vec<Summary>> {
-        let has_good = self.history.exists()
-            && history_file::read(&self.history, stderr)?
-                .iter()
-                .any(HistoryLine::can_be_compared);
-        if has_good {
-            history_file::baseline(&self.history, stderr)
-        } else {
-            Ok(Vec::new())
-        }
     }
 
     /// Prints the line, and tells who wants to know.
