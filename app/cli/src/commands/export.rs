@@ -214,7 +214,7 @@ fn chosen(catalog: &Catalog, names: &[String]) -> Result<Vec<Arc<DataTable>>> {
         catalog.table(name).ok_or_else(|| {
             RequestError::Usage(format!(
                 "--tables: there is no table {name:?}; there are {}",
-                trace_model::joined(catalog.all().iter().map(|table| table.name.clone()), ", ")
+                joined(catalog.all().iter().map(|table| table.name.clone()), ", ")
             ))
         })
     };

@@ -200,7 +200,7 @@ impl FromStr for OutputFile {
         let wrong = || {
             format!(
                 "write FORMAT=PATH with one of the formats {}, not {text:?}",
-                trace_model::joined(REPORT_FORMATS.iter().map(|format| format.name), ", ")
+                joined(REPORT_FORMATS.iter().map(|format| format.name), ", ")
             )
         };
         let (format, name) = text.split_once('=').ok_or_else(wrong)?;

@@ -3,8 +3,6 @@
 mod stage;
 mod words;
 
-use std::time::Duration;
-
 use crate::commands::prelude::*;
 use analysis::reports::{Doctor, DoctorReport};
 
@@ -13,7 +11,6 @@ use capture::{
     StepsError, WantedSteps, capture, capture_steps, continuous,
 };
 use render::doctor_findings;
-use session::number::counted;
 use stage::StageLine;
 use trace_model::Picos;
 use words::{INCOMPLETE, in_words, json_text, outcome};
