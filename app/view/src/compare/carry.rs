@@ -46,8 +46,10 @@ pub fn carried(
     let (first, second) = (from.extent(), to.extent());
     let shifted = |range: TimeRange| TimeRange::new(range.start + later_by, range.end + later_by);
     // Before the mark, which a selection would clear.
-    let selected = state.place.selection;
-    let selected = selected.and_then(|slice| same_slice(from, to, &matching, slice));
+    let selected = state
+        .place
+        .selection
+        .and_then(|slice| same_slice(from, to, &matching, slice));
     out.extend(selected.map(ViewCommand::Select));
     if let Some(mark) = state.place.mark.map(shifted) {
         let tracks = matching.tracks(TraceSide::A, &state.mark_tracks);

@@ -10,7 +10,6 @@ mod parts;
 mod places;
 
 use crate::prelude::*;
-use serde::{Deserialize, Serialize};
 
 use analysis::compare::{CompareOptions, Comparison, Summary, compare, doubt};
 use analysis::reports::{StepParts, Steps};

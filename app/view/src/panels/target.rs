@@ -92,8 +92,9 @@ impl RowTarget {
             .into_iter()
             .find_map(|id| Self::named(trace, text(id)?, program));
         let step = || {
-            let number = int("step").and_then(|number| u32::try_from(number).ok());
-            let number = number.or_else(|| text("step")?.parse().ok())?;
+            let number = int("step")
+                .and_then(|number| u32::try_from(number).ok())
+                .or_else(|| text("step")?.parse().ok())?;
             steps?.range_of(number, number).map(Self::Range)
         };
         named.or_else(step).or_else(|| {

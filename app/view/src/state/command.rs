@@ -1,7 +1,6 @@
 //! The commands that change a view.
 
 use crate::prelude::*;
-use serde::{Deserialize, Serialize};
 
 use super::ViewState;
 use super::derived::{DerivedRows, QueryTrack};

@@ -17,7 +17,6 @@ mod tracks;
 mod visible_place;
 
 use crate::prelude::*;
-use serde::{Deserialize, Serialize};
 
 pub use command::{ColorBy, HighlightedLabels, MouseMode, Note, Panel, TimelineLayer, ViewCommand};
 pub use derived::{DerivedRows, DerivedTrack, QueryTrack};

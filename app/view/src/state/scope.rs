@@ -2,7 +2,6 @@
 
 use crate::prelude::*;
 use analysis::Scope;
-use serde::{Deserialize, Serialize};
 
 /// The part of the trace that reports cover.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -53,8 +53,11 @@ impl RooflineCeiling {
 
     /// Its name; then, for places with less room, only what it is of.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        let short = self.name.split([' ', ',']).next();
-        let short = short.filter(|_| self.roof != RooflineRoof::Compute);
+        let short = self
+            .name
+            .split([' ', ','])
+            .next()
+            .filter(|_| self.roof != RooflineRoof::Compute);
         std::iter::once(&*self.name).chain(short)
     }
 

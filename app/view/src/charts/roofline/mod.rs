@@ -5,7 +5,7 @@ mod ceilings;
 
 use crate::prelude::*;
 use analysis::reports::{RooflinePoint, RooflineReport};
-use session::number::{counted, value};
+use session::number::value;
 
 use super::{Chart, ChartFrame, ChartSwatch};
 use crate::drawing::{
