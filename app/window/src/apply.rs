@@ -14,8 +14,7 @@ use crate::{
 use render::pictures::{self, Picture, PictureFormat, PictureStyle};
 use view::charts::timeline::OtherTraceColors;
 use view::drawing::shortened;
-use view::sessions::{SavedSession, SessionStore};
-use view::state::DeviceOrder;
+use view::sessions::SavedSession;
 
 impl App {
     /// Carries out the commands collected so far.
@@ -252,8 +251,7 @@ impl App {
             .and_then(|comparison| comparison.compared().latest());
         let of_side = |side: TraceSide| {
             let own = open_traces.side(side)?;
-            let partners = compared.map(|compared| &compared.partners);
-            let beside = partners.map(|all| {
+            let beside = compared.map(|compared| &compared.partners).map(|all| {
                 (
                     all.colors[side.index()].clone(),
                     all.only[side.index()].clone(),
@@ -262,10 +260,13 @@ impl App {
             Some((own.trace.clone(), own.state.clone(), beside))
         };
         // Timelines stand below each other, as in the window; plots are about the one in focus.
-        let sides = TraceSide::BOTH.into_iter().filter(|&side| {
-            panel == pictures::PicturePanel::Timeline || side == open_traces.focus()
-        });
-        let sides: Vec<_> = sides.filter_map(of_side).collect();
+        let sides: Vec<_> = TraceSide::BOTH
+            .into_iter()
+            .filter(|&side| {
+                panel == pictures::PicturePanel::Timeline || side == open_traces.focus()
+            })
+            .filter_map(of_side)
+            .collect();
         let make = move || {
             let mut whole: Option<Picture> = None;
             for (trace, state, beside) in &sides {

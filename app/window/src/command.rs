@@ -5,9 +5,7 @@ use crate::prelude::*;
 use crate::keys::Chord;
 use crate::settings::{PanelPart, ThemeChoice};
 use render::pictures;
-use view::compare::ViewLock;
 use view::palette::Preset;
-use view::time_format::TimeFormat;
 
 /// One command of the user.
 #[derive(Clone, Debug, PartialEq)]

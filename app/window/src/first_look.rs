@@ -2,7 +2,6 @@
 //! place, in the same view. Reports, searches and sums wait for it, because they would be wrong.
 
 use crate::prelude::*;
-use trace_model::locked;
 
 use crate::App;
 use crate::command::AppCommand;

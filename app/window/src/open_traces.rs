@@ -175,7 +175,7 @@ pub fn dropped_ui(ui: &Ui, paths: &[PathBuf], out: &mut Vec<AppCommand>) {
         .unwrap_or(path.as_os_str())
         .to_string_lossy();
     dialog("Dropped file")
-        .anchor(Align2::CENTER_CENTER, egui::Vec2::ZERO)
+        .anchor(Align2::CENTER_CENTER, Vec2::ZERO)
         .show(ui.ctx(), |ui| {
             ui.label(name.as_ref());
             ui.horizontal(|ui| {

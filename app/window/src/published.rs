@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use crate::prelude::*;
-use serde::Serialize;
 
 use crate::address::Place;
 use crate::{App, platform};

@@ -5,7 +5,6 @@ use std::sync::Mutex;
 
 use crate::prelude::*;
 use egui::ViewportCommand;
-use trace_model::locked;
 
 use crate::AppCommand;
 use crate::keys;

@@ -2,7 +2,7 @@
 
 use crate::prelude::*;
 use analysis::compare::{ChangeVerdict, Comparison, signed};
-use egui::{DragValue, Layout, Panel as EguiPanel, ProgressBar};
+use egui::{DragValue, ProgressBar};
 
 use super::{TraceComparison, second_later};
 use crate::command::{AppCommand, ComparisonCommand};
@@ -12,8 +12,7 @@ use crate::panels::widgets::{ResponseExt as _, at_right, remark};
 use crate::theme;
 use crate::times;
 use crate::workspace::Workspace;
-use analysis::capitalised;
-use view::compare::{CANCELLED, ViewLock};
+use view::compare::CANCELLED;
 use view::time_format;
 
 /// In less room, what changes the comparison is in menus, so that its result has room.
@@ -35,11 +34,11 @@ pub fn bar_ui(
                 let lock = ViewLock::ALL.into_iter();
                 let own = lock.filter(|(lock, ..)| *lock == comparison.link.lock);
                 let title: String = own.map(|(_, title, _)| title).collect();
-                let menu = ui.menu_button(format!("Lock: {title}"), |ui| {
+                ui.menu_button(format!("Lock: {title}"), |ui| {
                     locks_ui(ui, comparison, first, out);
-                });
-                menu.response
-                    .on_hover_text("How the two timelines are locked");
+                })
+                .response
+                .on_hover_text("How the two timelines are locked");
             } else {
                 ui.label(remark("Locked by"));
                 locks_ui(ui, comparison, first, out);
@@ -75,12 +74,9 @@ fn locks_ui(
             WidgetInfo::selected(Role::Button, enabled, is_on, format!("Lock: {title}"))
         });
         let button = button.on_disabled_hover_text("The traces have no matching steps");
-        if button
+        button
             .hint(&format!("{about}. Lock, unlock"), "lock")
-            .clicked()
-        {
-            out.push(ComparisonCommand::Lock(lock).into());
-        }
+            .sends(out, ComparisonCommand::Lock(lock));
     }
     if comparison.link.lock == ViewLock::Offset {
         let zero = second_later(first, &comparison.second);
@@ -167,7 +163,7 @@ fn statement_ui(ui: &mut Ui, comparison: &TraceComparison, out: &mut Vec<AppComm
                 ui.label(RichText::new(capitalised(why)).color(theme.warning));
             }
             let label = ui.add(
-                egui::Label::new(strong)
+                Label::new(strong)
                     .truncate()
                     .show_tooltip_when_elided(false),
             );
@@ -182,7 +178,7 @@ fn statement_ui(ui: &mut Ui, comparison: &TraceComparison, out: &mut Vec<AppComm
         JobAnswer::Failed { error, .. } => {
             let text =
                 format!("The traces cannot be compared: {error}. The timelines are not linked.");
-            ui.add(egui::Label::new(RichText::new(&text).color(theme.warning)).truncate());
+            ui.add(Label::new(RichText::new(&text).color(theme.warning)).truncate());
         }
         _ => progress_ui(ui, comparison, out),
     }

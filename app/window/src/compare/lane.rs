@@ -1,7 +1,6 @@
 //! The lane between the two timelines: the change of each step, and headings that name the timelines.
 
 use crate::prelude::*;
-use egui::Shape;
 
 use analysis::distinct;
 
@@ -15,7 +14,6 @@ use crate::timeline::canvas_x;
 use crate::timeline::elide::{elided, elided_name};
 use crate::times;
 use crate::workspace::Workspace;
-use analysis::capitalised;
 use view::compare::{DeltaTone, StepAlignment, TimeDelta, TraceCorrespondence, deltas, tone_of};
 
 /// Shapes wider than this also show the changes of step parts.

@@ -13,9 +13,7 @@ use crate::command::ComparisonCommand;
 use crate::jobs::{JobAnswer, WakeUi, Worker};
 use crate::panels::comparison_tables::ComparisonTables;
 use crate::workspace::Workspace;
-use view::compare::{
-    MatchingTracks, StepAlignment, TraceCorrespondence, ViewLink, ViewLock, steps_of_both,
-};
+use view::compare::{MatchingTracks, StepAlignment, TraceCorrespondence, ViewLink, steps_of_both};
 use view::sessions::SavedSecondTrace;
 use view::state::{COMPARE_TAB, first_view};
 
@@ -431,8 +429,9 @@ impl TraceComparison {
     }
 
     fn alignment(&self) -> Arc<StepAlignment> {
-        let compared = self.compared.latest().map(|compared| &compared.alignment);
-        compared
+        self.compared
+            .latest()
+            .map(|compared| &compared.alignment)
             .or(self.steps.latest())
             .cloned()
             .unwrap_or_default()

@@ -8,7 +8,6 @@ use super::TraceComparison;
 use crate::prelude::*;
 use crate::times;
 use crate::workspace::Workspace;
-use view::compare::ViewLock;
 
 impl TraceComparison {
     pub(super) fn show_steps(&mut self, first: &mut Workspace, from: usize, count: usize) {
@@ -84,9 +83,10 @@ impl TraceComparison {
         // Prefers a step that has a counterpart: the longest execution may be in the warm-up.
         let in_steps = steps.steps().iter().find_map(|step| {
             let range = step.ranges[lead.index()];
-            let lanes = model.all_lanes().iter();
-            let slices = lanes.flat_map(|lane| model.slices_in(lane, range));
-            let own = slices
+            let own = model
+                .all_lanes()
+                .iter()
+                .flat_map(|lane| model.slices_in(lane, range))
                 .filter(|slice| slice.start() >= range.start && shown.contains(&slice.label_id()));
             own.max_by_key(|slice| slice.measured_dur())
                 .map(SliceRef::id)

@@ -6,7 +6,7 @@ use super::{TraceComparison, areas, lane};
 use crate::command::AppCommand;
 use crate::timeline::{InterleavedTracks, OtherTrace, TimelineHead};
 use crate::workspace::{FrameContext, Workspace};
-use view::compare::{ViewLock, interleave};
+use view::compare::interleave;
 use view::state::TimelineLayer;
 
 impl TraceComparison {

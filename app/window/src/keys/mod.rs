@@ -40,8 +40,7 @@ impl Keys {
             let own = replaced
                 .get(action.id)
                 .filter(|_| action.id != LEAVE)?
-                .iter();
-            let own = own
+                .iter()
                 .filter_map(|text| Chord::read(text))
                 .filter(|chord| can_mean(*chord, action));
             Some(own.map(|chord| (chord, action.id)).collect())
@@ -215,10 +214,10 @@ pub fn palette(
     state: &ViewState,
     comparing: bool,
 ) -> Vec<(&'static Action, String, AppCommand)> {
-    let themes = ACTIONS
+    let actions = ACTIONS
         .iter()
-        .filter(|(theme, _)| comparing || *theme != COMPARE);
-    let actions = themes.flat_map(|(_, actions)| *actions);
+        .filter(|(theme, _)| comparing || *theme != COMPARE)
+        .flat_map(|(_, actions)| *actions);
     actions
         // The pointer is over the palette, so there is no track below it.
         .filter(|action| !["palette", "pin", LEAVE].contains(&action.id))

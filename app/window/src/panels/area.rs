@@ -1,7 +1,6 @@
 //! Exact sums of the slices in the marked area.
 
 use super::prelude::*;
-use crate::times::time;
 
 use super::copy::csv_ui;
 use super::table::{RowReactions, SortedTable, table_ui};

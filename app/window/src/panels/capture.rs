@@ -4,10 +4,8 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use super::prelude::*;
-use egui::{ComboBox, DragValue, Grid, ProgressBar};
-use trace_model::locked;
+use egui::{DragValue, Grid, ProgressBar};
 
-use super::widgets::{check_box, dialog};
 use capture::{Capture, CaptureOptions, CaptureStage, ServerAddress, capture};
 
 /// What is recorded of the host, by level.
@@ -130,12 +128,12 @@ impl CaptureDialog {
                 let label = ui.label("Host");
                 let levels = ComboBox::from_id_salt("host level")
                     .width(FIELD)
-                    .selected_text(HOST_LEVELS[self.host_level]);
-                let levels = levels.show_ui(ui, |ui| {
-                    for (level, name) in HOST_LEVELS.iter().enumerate() {
-                        ui.selectable_value(&mut self.host_level, level, *name);
-                    }
-                });
+                    .selected_text(HOST_LEVELS[self.host_level])
+                    .show_ui(ui, |ui| {
+                        for (level, name) in HOST_LEVELS.iter().enumerate() {
+                            ui.selectable_value(&mut self.host_level, level, *name);
+                        }
+                    });
                 levels.response.labelled_by(label.id);
                 ui.end_row();
                 ui.label("");

@@ -2,7 +2,6 @@
 
 use super::prelude::*;
 use analysis::hardware::chips::chips;
-use egui::ComboBox;
 
 /// A list of chips, where the capture records no peaks or the user has named a chip.
 pub fn chip_ui(ui: &mut Ui, context: PanelContext<'_>, out: &mut Vec<AppCommand>) {

@@ -2,14 +2,12 @@
 
 use crate::prelude::*;
 use analysis::Analysis;
-use egui::Label;
 
 use super::controls::with_controls;
 use super::widgets::{ResponseExt as _, remark_ui};
 use crate::jobs::JobAnswer;
 use crate::reports::ReportJobs;
 use crate::theme::{self, readable_on};
-use analysis::capitalised;
 use view::compare::TraceCorrespondence;
 use view::panels::source::SourcePrefix;
 use view::search::SearchResults;

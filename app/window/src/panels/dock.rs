@@ -1,7 +1,7 @@
 //! The tabs with reports beside the timeline.
 
 use super::prelude::*;
-use egui::{DragAndDrop, Layout, StrokeKind};
+use egui::DragAndDrop;
 
 use super::comparison_tables::ComparisonTables;
 use super::context::side_ui;
@@ -10,8 +10,6 @@ use super::scope;
 use super::tables::TableBrowser;
 use super::tabs::tab::{Tab, TabContent, TabPanel, TabSubject};
 use super::tabs::{TABS, offered, ops, reports_of};
-use super::widgets::close_button;
-use crate::keys::hint;
 use view::state::COMPARE_TAB;
 
 /// State of the panels between frames; not part of a saved view.
@@ -139,9 +137,7 @@ fn tab_ui(
     let button = ui.add(Button::selectable(is_open, &title).sense(Sense::click_and_drag()));
     button.labeled_choice(Role::Tab, is_open, &title);
     button.dnd_set_drag_payload(DraggedTab(tab.id));
-    if button.clicked() {
-        view.push(tab.show());
-    }
+    button.sends(view, tab.show());
     button.context_menu(|ui| move_menu(ui, tab.id, true, view));
 }
 

@@ -2,11 +2,8 @@
 
 use super::prelude::*;
 use analysis::reports::StepParts;
-use egui::StrokeKind;
 
 use super::widgets::choices_ui;
-use crate::theme::Theme;
-use analysis::capitalised;
 use view::drawing::neighbours_per_label;
 use view::panels::heat_map::{HeatCell, HeatDevice, HeatMap, HeatQuantity, HeatStep};
 
@@ -82,8 +79,8 @@ pub fn heat_map_ui(
     let Some(map) = state.made.as_ref().filter(|map| map.devices.len() > 1) else {
         return;
     };
-    let least = times::time(map.range.0);
-    let most = times::time(map.range.1);
+    let least = time(map.range.0);
+    let most = time(map.range.1);
     let note = if least == most {
         format!("{least} in every complete step")
     } else {
@@ -101,7 +98,7 @@ pub fn heat_map_ui(
     ui.horizontal(|ui| scale_ui(ui, map.scale));
     let hottest = map.hottest.and_then(|at| map.devices.get(at));
     if let Some((device, median)) = hottest.and_then(|device| Some((device, device.median?))) {
-        let text = format!("{} stands out: median {}", device.name, times::time(median));
+        let text = format!("{} stands out: median {}", device.name, time(median));
         ui.label(
             RichText::new(text)
                 .small()
@@ -316,7 +313,7 @@ fn cell_ui(ui: &mut Ui, map: &HeatMap, device: &HeatDevice, step: Option<usize>)
     ui.label(RichText::new(&device.name).strong());
     let median = device
         .median
-        .map_or_else(|| "no complete step".to_owned(), times::time);
+        .map_or_else(|| "no complete step".to_owned(), time);
     let title = map.quantity.title();
     let Some((column, cell)) =
         step.and_then(|at| Some((map.steps.get(at)?, device.cells.get(at)?)))
@@ -331,7 +328,7 @@ fn cell_ui(ui: &mut Ui, map: &HeatMap, device: &HeatDevice, step: Option<usize>)
             let share = cell.value.as_ps_f64() * 100.0 / cell.time.ps().max(1) as f64;
             ui.label(format!(
                 "{title}: {}, {} of the step",
-                times::time(cell.value),
+                time(cell.value),
                 number(share, Unit::Percent)
             ));
             ui.weak(format!("median of this device: {median}"));
@@ -359,8 +356,9 @@ fn lead(
             .or(step.range)
     };
     let range = step.and_then(own).unwrap_or(model.extent());
-    let lanes = tracks.iter().flat_map(|&track| model.lanes(track));
-    let first = lanes
+    let first = tracks
+        .iter()
+        .flat_map(|&track| model.lanes(track))
         .filter_map(|lane| model.slices_in(lane, range).next())
         .map(SliceRef::id)
         .next();

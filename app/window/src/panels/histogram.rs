@@ -1,16 +1,14 @@
 //! The durations of all slices of a name, with the selected one marked.
 
 use super::prelude::*;
-use crate::times::time;
 
 use super::copy::text_menu;
-use crate::drawing::chart_ui;
 use view::charts::histogram::BELOW;
 use view::charts::{self, ChartFrame};
 use view::panels::histogram::Histogram;
 
 /// Size of the drawing.
-const SIZE: egui::Vec2 = vec2(250.0, 74.0);
+const SIZE: Vec2 = vec2(250.0, 74.0);
 
 /// Bars by duration, shortest at the left; a drag over some searches the slices of this name and these durations.
 pub fn histogram_ui(

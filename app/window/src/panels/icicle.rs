@@ -3,8 +3,6 @@
 
 use super::prelude::*;
 
-use crate::theme::readable_on;
-use view::palette::ColorKey;
 use view::panels::optree::{OpNode, TreeTime};
 
 /// Height of a level.
@@ -192,7 +190,7 @@ impl IcicleWalk<'_> {
             .on_hover_cursor(CursorIcon::PointingHand)
             .on_hover_ui(|ui| {
                 ui.label(RichText::new(&node.title).strong());
-                let own = times::time(node.self_time_ps);
+                let own = time(node.self_time_ps);
                 let of_ops = if self.time == TreeTime::SelfTime {
                     format!(", {share} of op time")
                 } else {
@@ -200,13 +198,13 @@ impl IcicleWalk<'_> {
                 };
                 ui.label(format!("self {own}{of_ops}"));
                 if self.time == TreeTime::Total {
-                    let total = times::time(node.total_time_ps);
+                    let total = time(node.total_time_ps);
                     ui.label(format!(
                         "total {total}, {share} of the total time of all ops"
                     ));
                 }
                 if let (Some((a, b)), Some(change)) = (node.compared, node.change()) {
-                    let [a, b] = [a, b].map(|ps| times::time(Picos::rounded(ps)));
+                    let [a, b] = [a, b].map(|ps| time(Picos::rounded(ps)));
                     let percent = number((change - 1.0) * 100.0, Unit::Percent);
                     ui.label(format!(
                         "in a step {a} in A, {b} in B: {percent} of the ops that both have"

@@ -4,10 +4,8 @@ use super::prelude::*;
 use egui::{Event, EventFilter};
 
 use super::help::BESIDE;
-use super::widgets::dialog;
 use crate::command::Remap;
 use crate::keys::{ACTIONS, Action, Chord, KeyFocus, Keys, LEAVE, can_mean};
-use crate::settings::Settings;
 
 /// State of the dialog between frames.
 #[derive(Default)]
@@ -31,12 +29,11 @@ pub fn keys_ui(
     out: &mut Vec<AppCommand>,
 ) {
     let mut open = true;
-    dialog("Change keys").open(&mut open).anchor(Align2::CENTER_CENTER, egui::Vec2::ZERO).show(ctx, |ui| {
+    dialog("Change keys").open(&mut open).anchor(Align2::CENTER_CENTER, Vec2::ZERO).show(ctx, |ui| {
         ui.set_width((ctx.content_rect().width() - BESIDE).min(620.0));
         ui.horizontal(|ui| {
             let field = TextEdit::singleline(&mut changing.filter).hint_text("Filter by action or key");
-            let field = ui.add(field.desired_width(ui.available_width() / 2.0));
-            field.labeled(Role::TextInput, "Filter keys");
+            ui.add(field.desired_width(ui.available_width() / 2.0)).labeled(Role::TextInput, "Filter keys");
             at_right(ui, |ui| {
                 // Entries of actions that only another version knows are kept.
                 let any = ACTIONS.iter().flat_map(|(_, actions)| *actions).any(|action| !keys.are_usual(action));

@@ -3,8 +3,6 @@
 use super::prelude::*;
 use analysis::reports::{Balance, BalanceReport};
 
-use view::state::DeviceOrder;
-
 /// A link that lists the devices first that the others wait for, over the whole trace.
 pub fn late_ui(ui: &mut Ui, context: PanelContext<'_>, view: &mut Vec<ViewCommand>) {
     let balance = context.whole.ready::<Balance>();

@@ -2,16 +2,14 @@
 //! clicked.
 
 use super::prelude::*;
-use crate::times::time;
 use analysis::reports::Memory;
 use analysis::reports::memory::hbm::{MemoryCurve, MemoryReport, memory_curve};
 
 use super::table::{RowReactions, SortedTable};
 use super::tables::one_table_ui;
-use crate::drawing::{chart_ui, hovered_share};
+use crate::drawing::hovered_share;
 use view::charts::ChartFrame;
 use view::charts::curve::bytes_curve;
-use view::panels::target::RowTarget;
 
 /// Height of the curve.
 const CURVE: f32 = 110.0;
@@ -87,8 +85,8 @@ pub fn memory_curve_ui(
         at: state.at,
     };
     state.job.ask(moment.clone(), move |_| {
-        let curve = memory_curve(&session.context(scope), &moment.memory, moment.at, COLUMNS);
-        let curve = curve.map_err(|error| error.to_string())?;
+        let curve = memory_curve(&session.context(scope), &moment.memory, moment.at, COLUMNS)
+            .map_err(|error| error.to_string())?;
         let table = curve.table();
         Ok((curve, table))
     });
@@ -122,9 +120,8 @@ pub fn memory_curve_ui(
         {
             next = Some(Some(context.trace.model.slice(slice).start()));
         }
-        if ui.button("Show on the timeline").clicked() {
-            out.push(ViewCommand::Center(curve.at));
-        }
+        ui.button("Show on the timeline")
+            .sends(out, ViewCommand::Center(curve.at));
     });
     let target = |row: usize| {
         table
@@ -154,7 +151,7 @@ fn choose_ui(ui: &mut Ui, report: &MemoryReport, state: &mut MemoryCurveState) -
     let first = || report.memories.first().map(|memory| memory.memory.clone());
     let own = state.memory.clone().filter(is_there).or_else(first)?;
     if report.memories.len() > 1 {
-        let list = egui::ComboBox::from_id_salt("memory")
+        let list = ComboBox::from_id_salt("memory")
             .width(220.0)
             .selected_text(&own)
             .show_ui(ui, |ui| {
@@ -192,8 +189,7 @@ fn curve_ui(ui: &mut Ui, curve: &MemoryCurve, capacity: Option<i64>) -> Option<T
     let draw = |frame: &ChartFrame| bytes_curve(bytes, marked, &format!("{most}{of}"), frame);
     let size = vec2(ui.available_width() - 8.0, CURVE);
     let (response, _) = chart_ui(ui, (size, Sense::click()), "Bytes in use over time", draw);
-    let hovered = hovered_share(&response).map(f64::from);
-    let hovered = hovered.map(|share| {
+    let hovered = hovered_share(&response).map(f64::from).map(|share| {
         let at = curve.window.start + Picos::from_ps((share * span) as i64);
         (at, (share * COLUMNS as f64) as usize)
     });

@@ -8,12 +8,9 @@ use analysis::reports::memory::buffers::{BufferMap, BuffersReport, buffer_map};
 use super::table::{RowReactions, SortedTable};
 use super::tables::one_table_ui;
 use super::widgets::choices_ui;
-use crate::drawing::{chart_ui, hovered_share};
-use crate::theme::readable_on;
+use crate::drawing::hovered_share;
 use view::charts::ChartFrame;
 use view::charts::curve::bytes_curve;
-use view::palette::ColorKey;
-use view::panels::target::RowTarget;
 
 /// Height of the curve of live bytes.
 const CURVE: f32 = 56.0;
@@ -207,7 +204,7 @@ fn choose_ui(ui: &mut Ui, report: &BuffersReport, state: &mut MemoryMapState) {
     };
     ui.horizontal_wrapped(|ui| {
         let title = of(program).map_or("", |program| program.program.as_str());
-        egui::ComboBox::from_id_salt("planned program")
+        ComboBox::from_id_salt("planned program")
             .width(220.0)
             .selected_text(title)
             .show_ui(ui, |ui| {
@@ -319,7 +316,7 @@ fn boxes_ui(
         place(own),
         0.0,
         Stroke::new(1.5, theme.text_strong),
-        egui::StrokeKind::Inside,
+        StrokeKind::Inside,
     );
     if response.clicked() {
         out.extend(lead(context, &own.buffer.instruction));

@@ -1,12 +1,10 @@
 //! The rail of icons at the right edge: one for each tab of reports.
 
 use super::prelude::*;
-use egui::Panel as EguiPanel;
 
 use super::icons;
 use super::tabs::{offered, tab::Tab};
 use super::tabs_with_data::TabWithoutData;
-use crate::keys::hint;
 
 /// Width with names, and without.
 const WIDTHS: [f32; 2] = [68.0, 40.0];
@@ -75,7 +73,7 @@ fn entry_ui(
     ui: &mut Ui,
     context: PanelContext<'_>,
     (tab, why_empty): (&'static Tab, Option<&str>),
-    size: egui::Vec2,
+    size: Vec2,
     named: bool,
     out: &mut Vec<ViewCommand>,
 ) {

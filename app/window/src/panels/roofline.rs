@@ -3,15 +3,12 @@
 use super::prelude::*;
 use analysis::hardware::limits::BoundBy;
 use analysis::reports::{Roofline, RooflinePoint, RooflineReport};
-use egui::Shape;
 
 use super::legend::chart_legend_ui;
-use super::widgets::check_box;
 use crate::drawing::{self, frame, zoomed_ui};
 use view::charts::Chart as _;
 use view::charts::roofline::{RooflineChart, RooflineMark};
 use view::drawing::PlotArea;
-use view::panels::target::RowTarget;
 
 /// Ops with a smaller share of op time can be hidden.
 const SMALL: Percent = Percent(1.0);

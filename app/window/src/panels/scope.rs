@@ -1,10 +1,8 @@
 //! The scope of the reports, and how to change it.
 
 use super::prelude::*;
-use crate::times::time;
 
 use super::tabs::tab::TabSubject;
-use super::widgets::close_button;
 
 /// What the reports cover, in the line above them.
 pub fn scope_ui(
@@ -66,7 +64,7 @@ pub fn scope_ui(
         .on_hover_text("Make the reports cover the whole capture")
         .sends(out, ViewCommand::Scope(ReportScope::Capture));
     if !is_followed {
-        ui.add(egui::Label::new(remark("this tab always covers the whole capture")).truncate());
+        ui.add(Label::new(remark("this tab always covers the whole capture")).truncate());
     } else if !context.reports.is_settled() {
         ui.spinner();
     }

@@ -2,7 +2,6 @@
 
 use super::prelude::*;
 
-use super::widgets::close_button;
 use super::{frame, icons};
 use view::search::{FIELDS, SearchResults};
 use view::state::FOUND_TAB;
@@ -65,8 +64,7 @@ fn search_ui(
         {
             out.push(ViewCommand::GoTo(slice));
         }
-        let isolate = ui.selectable_label(state.isolate, "Isolate");
-        isolate
+        ui.selectable_label(state.isolate, "Isolate")
             .hint("Show only these slices", "isolate")
             .sends(out, ViewCommand::Isolate(!state.isolate));
         outcome_ui(ui, model, state, found);

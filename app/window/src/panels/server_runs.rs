@@ -1,11 +1,9 @@
 //! The runs of the server that a page comes from: a list on the start screen, and a dialog to open or compare one.
 
 use super::prelude::*;
-use egui::{Layout, TextWrapMode};
-use serde::Deserialize;
+use egui::TextWrapMode;
 
-use super::widgets::dialog;
-use crate::platform::{self, RunsAnswer};
+use crate::platform::RunsAnswer;
 use session::RunSummary;
 
 /// Gives the runs of the server as JSON, `None` if no server of Systole is there; the error is a sentence.
@@ -118,8 +116,12 @@ impl ServerRuns {
 
     /// Names and paths of the newest runs without that at `open`.
     pub fn others(&self, open: &Path) -> Vec<(&str, PathBuf)> {
-        let runs = self.list.latest().into_iter().flatten();
-        let runs = runs.flat_map(|page| page.runs.iter().map(|run| (&*run.name, path_of(run))));
+        let runs = self
+            .list
+            .latest()
+            .into_iter()
+            .flatten()
+            .flat_map(|page| page.runs.iter().map(|run| (&*run.name, path_of(run))));
         runs.filter(|(_, path)| path != open).take(FEW).collect()
     }
 

@@ -2,8 +2,6 @@
 
 use super::prelude::*;
 
-use view::sessions::SessionStore;
-
 /// Saves the view as a session.
 pub fn keep_ui(ui: &mut Ui, sessions: &SessionStore, out: &mut Vec<AppCommand>) {
     let id = Id::unique("session name");
@@ -11,8 +9,8 @@ pub fn keep_ui(ui: &mut Ui, sessions: &SessionStore, out: &mut Vec<AppCommand>) 
     let mut done = false;
     ui.horizontal(|ui| {
         let field = TextEdit::singleline(&mut name).desired_width(180.0);
-        let field = ui.add(field.hint_text(sessions.open_name().unwrap_or("name of the session")));
-        field.labeled(Role::TextInput, "Session name");
+        ui.add(field.hint_text(sessions.open_name().unwrap_or("name of the session")))
+            .labeled(Role::TextInput, "Session name");
         if ui
             .button("Save session")
             .hint("The view, pinned tracks and notes", "save-session")
@@ -58,8 +56,9 @@ pub fn sessions_ui(ui: &mut Ui, sessions: &SessionStore, out: &mut Vec<AppComman
                     AppCommand::DeleteSession(name.clone()),
                 );
             });
-            let response = delete.response;
-            response.labeled(Role::Button, format_args!("Delete session {name}"));
+            delete
+                .response
+                .labeled(Role::Button, format_args!("Delete session {name}"));
         });
     }
 }

@@ -6,9 +6,8 @@ use analysis::reports::StepParts;
 
 use super::context::reason_ui;
 use super::legend::chart_legend_ui;
-use crate::drawing::{chart_ui, frame};
-use crate::times::{time, time_ps};
-use analysis::capitalised;
+use crate::drawing::frame;
+use crate::times::time_ps;
 use view::charts::steps::{StepBar, StepBars, StepsChart};
 use view::charts::{Chart as _, ChartFrame};
 use view::overview::steps_in_words;
@@ -110,7 +109,7 @@ pub fn steps_ui(
         ui.label(RichText::new(about).small().weak());
     }
     ui.add(
-        egui::Label::new(
+        Label::new(
             RichText::new(format!("From: {}", report.marker))
                 .small()
                 .weak(),

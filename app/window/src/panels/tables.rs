@@ -4,7 +4,6 @@
 use std::borrow::Cow;
 
 use super::prelude::*;
-use egui::ComboBox;
 
 use super::context::reason_ui;
 use super::controls::with_controls;
@@ -12,7 +11,6 @@ use super::copy::csv_ui;
 use super::table::{ROW, RowReactions, SortedTable, table_ui};
 use crate::reports::title_of;
 use render::table::shortened;
-use view::panels::target::RowTarget;
 
 /// Reports whose first table is a summary, with the table to open instead.
 const FIRST: [(&str, usize); 2] = [("ops", 1), ("steps", 1)];
@@ -168,8 +166,13 @@ pub fn one_table_ui(
     if table.rows.is_empty() {
         ui.weak("No rows.");
     }
-    let notes = table.notes.iter().map(String::as_str).chain(table.mark());
-    let notes: Vec<Cow<'_, str>> = notes.map(with_controls).collect();
+    let notes: Vec<Cow<'_, str>> = table
+        .notes
+        .iter()
+        .map(String::as_str)
+        .chain(table.mark())
+        .map(with_controls)
+        .collect();
     // Inside a scroll area the available height is unlimited.
     let room = ui.available_height();
     let room = if room.is_finite() { room } else { AMONG_OTHERS };
@@ -234,40 +237,41 @@ fn chooser_ui(
     let list = ComboBox::from_id_salt(("tables", tab))
         .selected_text(shown)
         .truncate()
-        .height(420.0);
-    let list = list.width(ui.available_width() - 8.0).show_ui(ui, |ui| {
-        for &other in reports {
-            let titles = titles_of(context, other);
-            if titles.is_empty() {
-                let (hint, open) = match context.reports.by_id(other) {
-                    Err(reason) => (reason, other == id),
-                    Ok(_) => ("computing", other == id),
-                };
-                let text = RichText::new(title_of(other)).weak();
-                if ui
-                    .selectable_label(open, text)
-                    .on_hover_text(hint)
-                    .clicked()
-                {
-                    *chosen = (other, table_of(other));
+        .height(420.0)
+        .width(ui.available_width() - 8.0)
+        .show_ui(ui, |ui| {
+            for &other in reports {
+                let titles = titles_of(context, other);
+                if titles.is_empty() {
+                    let (hint, open) = match context.reports.by_id(other) {
+                        Err(reason) => (reason, other == id),
+                        Ok(_) => ("computing", other == id),
+                    };
+                    let text = RichText::new(title_of(other)).weak();
+                    if ui
+                        .selectable_label(open, text)
+                        .on_hover_text(hint)
+                        .clicked()
+                    {
+                        *chosen = (other, table_of(other));
+                    }
+                    continue;
                 }
-                continue;
-            }
-            if reports.len() > 1 && titles.len() > 1 {
-                ui.label(remark(title_of(other)));
-            }
-            for (at, title) in titles.into_iter().enumerate() {
-                let text = shortened(title, TITLE_CHARS);
-                if ui
-                    .selectable_label((other, at) == (id, number), text)
-                    .on_hover_text(title)
-                    .clicked()
-                {
-                    *chosen = (other, at);
+                if reports.len() > 1 && titles.len() > 1 {
+                    ui.label(remark(title_of(other)));
+                }
+                for (at, title) in titles.into_iter().enumerate() {
+                    let text = shortened(title, TITLE_CHARS);
+                    if ui
+                        .selectable_label((other, at) == (id, number), text)
+                        .on_hover_text(title)
+                        .clicked()
+                    {
+                        *chosen = (other, at);
+                    }
                 }
             }
-        }
-    });
+        });
     list.response
         .labeled(Role::ComboBox, format_args!("Table: {title}"));
     list.response

@@ -1,21 +1,18 @@
 //! The toolbar.
 
 use super::prelude::*;
-use egui::{Grid, Layout, Panel as EguiPanel};
+use egui::Grid;
 
 use super::server_runs::ServerRuns;
-use super::widgets::check_box;
 use super::{icons, sessions};
 use crate::command::ScaleChange;
-use crate::keys::{action_of, hint, menu_entry, shown_keys};
-use crate::settings::{Settings, ThemeChoice};
+use crate::keys::{action_of, menu_entry, shown_keys};
+use crate::settings::ThemeChoice;
 use crate::theme::{theme_in, theme_of};
 use crate::workspace::Workspace;
 use render::pictures::{PictureFormat, PicturePanel as Picture};
 use view::palette::Preset;
-use view::sessions::SessionStore;
-use view::state::{DerivedRows, DeviceOrder, MouseMode, TimelineLayer};
-use view::time_format::TimeFormat;
+use view::state::{DerivedRows, MouseMode, TimelineLayer};
 
 /// Name and path of a run that the server offers beside the open one.
 type OtherRun<'a> = (&'a str, PathBuf);
@@ -148,7 +145,7 @@ fn title_ui(ui: &mut Ui, trace: &OpenTrace) {
         .on_hover_text(trace.model.badge_in_words().unwrap_or_default());
     }
     let path = trace.path.display().to_string();
-    let name = egui::Label::new(RichText::new(trace.name()).strong()).truncate();
+    let name = Label::new(RichText::new(trace.name()).strong()).truncate();
     ui.add(name.show_tooltip_when_elided(false))
         .on_hover_text(path);
 }
@@ -285,12 +282,11 @@ fn view_ui(ui: &mut Ui, open: &Workspace, settings: &Settings, out: &mut Vec<App
     for (mode, label) in MouseMode::ALL {
         let is_on = state.mouse == mode;
         let title = format!("Drag: {label}");
-        let button = icons::button(ui, (&title, true, is_on), |painter, center, color| {
+        icons::button(ui, (&title, true, is_on), |painter, center, color| {
             icons::mouse_mode(painter, center, 14.0, color, mode);
-        });
-        button
-            .hint(mode.about(), mode.action())
-            .sends(out, ViewCommand::Mouse(mode));
+        })
+        .hint(mode.about(), mode.action())
+        .sends(out, ViewCommand::Mouse(mode));
     }
     ui.spacing_mut().item_spacing.x = 8.0;
 }

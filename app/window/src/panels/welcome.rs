@@ -1,17 +1,13 @@
 //! The screen without a trace, and while one is being opened.
 
 use super::prelude::*;
-use egui::{CentralPanel, ProgressBar, Vec2};
+use egui::{CentralPanel, ProgressBar};
 use importers::IMPORTERS;
 
 use super::frame::{bar, top_ui};
 use super::server_runs::ServerRuns;
 use super::sessions::sessions_ui;
-use super::widgets::close_button;
-use crate::platform;
 use crate::samples::SAMPLES;
-use crate::settings::Settings;
-use view::sessions::SessionStore;
 
 /// Width of the centre column.
 const COLUMN: f32 = 520.0;
@@ -103,7 +99,7 @@ fn start_ui(
                     out.push(AppCommand::Open(path.clone()));
                 }
                 let folder = path.parent().unwrap_or(path).display().to_string();
-                ui.add(egui::Label::new(remark(folder)).truncate());
+                ui.add(Label::new(remark(folder)).truncate());
                 let forget = close_button(ui, format_args!("Forget {name}"));
                 if forget.on_hover_text("Remove it from this list").clicked() {
                     out.push(AppCommand::ForgetRecent(path.clone()));

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use crate::prelude::*;
-use egui::{AsIdSalt, Grid, Label, Layout, RectAlign, Tooltip, WidgetText, Window};
+use egui::{AsIdSalt, Grid, RectAlign, Tooltip, WidgetText, Window};
 
 use crate::keys::hint;
 use crate::theme;
@@ -131,7 +131,7 @@ pub fn with_whole_quantities(text: &str) -> String {
                 ' '
             });
         }
-        whole.push_str(word);
+        whole += word;
     }
     whole
 }

@@ -6,7 +6,6 @@ use egui::{Event, PointerButton};
 use super::motion::{MovementSpeed, pan_points, zoom_factor};
 use crate::keys::{KeyFocus, Keys};
 use view::state::MouseMode;
-use view::timeline::layout::DrawList;
 use view::timeline::tree::LANE;
 
 /// A gesture ends after this many seconds without movement.
@@ -313,14 +312,15 @@ impl InputTarget<'_> {
 
     /// Tracks of the rows between two heights of the canvas.
     fn tracks_between(&self, a: f32, b: f32) -> BTreeSet<TrackId> {
-        let rows = self.list.rows_in(a.min(b), a.max(b).max(a.min(b) + 1.0));
-        rows.flat_map(|row| match self.trace.tree.node(row.node).item {
-            TreeItem::Track(track) => vec![track],
-            // A folded group counts as all tracks in it.
-            TreeItem::Group(_) if row.folded => self.trace.tree.tracks_in(row.node).collect(),
-            TreeItem::Group(_) | TreeItem::Derived(_) => Vec::new(),
-        })
-        .collect()
+        self.list
+            .rows_in(a.min(b), a.max(b).max(a.min(b) + 1.0))
+            .flat_map(|row| match self.trace.tree.node(row.node).item {
+                TreeItem::Track(track) => vec![track],
+                // A folded group counts as all tracks in it.
+                TreeItem::Group(_) if row.folded => self.trace.tree.tracks_in(row.node).collect(),
+                TreeItem::Group(_) | TreeItem::Derived(_) => Vec::new(),
+            })
+            .collect()
     }
 }
 

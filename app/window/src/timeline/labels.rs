@@ -9,7 +9,6 @@ use crate::keys::menu_entry;
 use crate::panels::widgets::ResponseExt as _;
 use crate::theme::{self, Theme, readable_on, small_font};
 use view::state::MOST_HEIGHT;
-use view::timeline::layout::DrawList;
 use view::timeline::tree::{HEADER, LANE, TrackNode, TrackRow};
 
 /// Indentation per level.
@@ -230,8 +229,8 @@ fn name_ui(
         // As high as the heading, so that it is seen where a name is too small to read.
         let mark = visible.with_max_x(visible.left() + LATE);
         painter.rect_filled(mark, 0.0, theme.warning);
-        let mark = ui.interact(mark, response.id.with("late"), Sense::hover());
-        mark.labeled(Role::Label, format_args!("{} is late", node.title));
+        ui.interact(mark, response.id.with("late"), Sense::hover())
+            .labeled(Role::Label, format_args!("{} is late", node.title));
     }
     let room = area.right() - 8.0 - x;
     let size = elided_name(painter, pos2(x, y), &node.title, room, &font, color);

@@ -1,13 +1,12 @@
 //! Marks over and under the tracks: steps, the marked area, notes, the ends of the trace.
 
 use crate::prelude::*;
-use egui::{Galley, Shape};
+use egui::Galley;
 
 use super::elide::elided;
 use crate::theme::{Theme, small_font};
 use crate::times::time;
 use view::drawing::Drawing;
-use view::timeline::bands::StepBand;
 use view::timeline::marks::TimeArea;
 
 /// Width of the flag of a note, with the gap behind it.
@@ -95,8 +94,12 @@ fn note_places<'a>(
     x_of: impl Fn(Timestamp) -> f32,
 ) -> Vec<(f32, f32, &'a str)> {
     const MOST: f32 = 120.0;
-    let starts = state.notes.iter().map(|note| note.range.start);
-    let mut flags: Vec<f32> = starts.map(|at| ruler.left() + x_of(at)).collect();
+    let mut flags: Vec<f32> = state
+        .notes
+        .iter()
+        .map(|note| note.range.start)
+        .map(|at| ruler.left() + x_of(at))
+        .collect();
     let places: Vec<f32> = flags.clone();
     flags.sort_by(f32::total_cmp);
     let of_note = |(&x, text): (&f32, &'a str)| {
@@ -191,9 +194,9 @@ pub fn covered(
     x_of: impl Fn(Timestamp) -> f32,
 ) -> Vec<(f32, f32)> {
     let tags = tags(painter, ruler, state, pointer, &x_of);
-    let notes = note_places(painter, ruler, state, &tags, &x_of);
-    let notes = notes.iter().map(|&(x, room, _)| (x - 2.0, x + FLAG + room));
-    notes
+    note_places(painter, ruler, state, &tags, &x_of)
+        .iter()
+        .map(|&(x, room, _)| (x - 2.0, x + FLAG + room))
         .chain(tags.iter().copied())
         .map(|(left, right)| (left - ruler.left(), right - ruler.left()))
         .collect()
@@ -207,8 +210,8 @@ fn tags(
     pointer: Option<Timestamp>,
     x_of: impl Fn(Timestamp) -> f32,
 ) -> Vec<(f32, f32)> {
-    let pointer = pointer.map(|at| (ruler.left() + x_of(at), at));
     let tags = pointer
+        .map(|at| (ruler.left() + x_of(at), at))
         .into_iter()
         .chain(cursors(painter, ruler, state, &x_of));
     tags.map(|(x, at)| {

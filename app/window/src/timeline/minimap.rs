@@ -1,7 +1,7 @@
 //! The minimap: the whole trace, and which part of it is visible.
 
 use crate::prelude::*;
-use egui::{Mesh, PointerButton, Shape, StrokeKind};
+use egui::{Mesh, PointerButton};
 
 use crate::theme;
 use crate::theme::Theme;

@@ -1,7 +1,6 @@
 //! The pointer over the tracks: clicks, and what is shown below it.
 
 use crate::prelude::*;
-use egui::Vec2;
 
 use super::areas::TimelineAreas;
 use super::{Background, Timeline, TimelineContext, USUAL_KEYS, derived, input, marks, tooltip};
@@ -68,12 +67,7 @@ impl Timeline {
             let painter = ui.painter_at(areas.canvas);
             let accent = theme::current(ui).accent;
             painter.rect_filled(zoom_box, 0.0, accent.gamma_multiply(0.18));
-            painter.rect_stroke(
-                zoom_box,
-                0.0,
-                Stroke::new(1.5, accent),
-                egui::StrokeKind::Inside,
-            );
+            painter.rect_stroke(zoom_box, 0.0, Stroke::new(1.5, accent), StrokeKind::Inside);
         } else if response.hovered() {
             match state.mouse {
                 MouseMode::Zoom => ui.ctx().set_cursor_icon(CursorIcon::ZoomIn),
@@ -196,7 +190,7 @@ impl Timeline {
                 rect,
                 1.0,
                 Stroke::new(1.0, theme.selection.gamma_multiply(0.7)),
-                egui::StrokeKind::Inside,
+                StrokeKind::Inside,
             );
             tooltip::slice_ui(ui, trace, &hit, (known.steps, known.reports));
         } else if let Some(drawn) = self.list.derived_at(local.x, local.y) {

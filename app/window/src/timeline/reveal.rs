@@ -2,7 +2,7 @@
 
 use crate::prelude::*;
 
-use view::timeline::layout::{DrawList, LayoutWindow};
+use view::timeline::layout::LayoutWindow;
 use view::timeline::tree;
 use view::timeline::tree::{LANE, TrackRow};
 
@@ -14,8 +14,11 @@ pub fn first_in_sight(trace: &OpenTrace, list: &DrawList, range: TimeRange) -> O
         let TreeItem::Track(track) = trace.tree.node(row.node).item else {
             return None;
         };
-        let lanes = model.lanes(track).iter().take(row.lanes);
-        let firsts = lanes.filter_map(|lane| model.slices_in(lane, range).find(begins));
+        let firsts = model
+            .lanes(track)
+            .iter()
+            .take(row.lanes)
+            .filter_map(|lane| model.slices_in(lane, range).find(begins));
         Some(firsts.min_by_key(|slice| (slice.start(), slice.id()))?.id())
     };
     list.rows_in(0.0, f32::INFINITY).find_map(first)

@@ -7,7 +7,7 @@ use egui::{PopupAnchor, Tooltip};
 use crate::keys::hint;
 use crate::times::{self, time};
 use view::panels::op_facts::{self, KnownReports};
-use view::timeline::bands::{StepBand, heading_of, step_of};
+use view::timeline::bands::{heading_of, step_of};
 use view::timeline::counter_text::counter_value;
 use view::timeline::group_load::GroupLoad;
 use view::timeline::layout::{FlowArrow, LaneHit};

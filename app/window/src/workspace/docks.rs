@@ -1,7 +1,7 @@
 //! The reports of an open trace: the rail, the panel beside the timeline or over it, and the tabs below.
 
 use crate::prelude::*;
-use egui::{Area, Order, Panel as EguiPanel, UiBuilder};
+use egui::{Area, Order, UiBuilder};
 
 use crate::AppCommand;
 use crate::panels::comparison_tables::ComparisonTables;
@@ -119,8 +119,8 @@ fn overlay_ui(
             let ground = ui.interact(rect, ui.scope_id().with("ground"), Sense::click_and_drag());
             ground.labeled(Role::Pane, "Reports over the timeline");
             frame.show(&mut inner, |ui| {
-                ui.set_min_size(rect.size() - egui::Vec2::splat(18.0));
-                ui.set_max_size(rect.size() - egui::Vec2::splat(18.0));
+                ui.set_min_size(rect.size() - Vec2::splat(18.0));
+                ui.set_max_size(rect.size() - Vec2::splat(18.0));
                 dock::dock_ui(ui, context, (tab, false), memory, comparison, out);
             });
             let edge = Rect::from_x_y_ranges(rect.left() - 2.0..=rect.left() + 4.0, rect.y_range());

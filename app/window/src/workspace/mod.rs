@@ -8,7 +8,7 @@ use crate::prelude::*;
 use analysis::hints::Hints;
 use analysis::reports::communication::collectives::DevicePlaces;
 use analysis::reports::{Collectives, Overlap};
-use egui::{CentralPanel, Panel as EguiPanel};
+use egui::CentralPanel;
 use trace_model::Arg;
 
 use self::derived::DerivedJobs;
@@ -30,13 +30,11 @@ use crate::settings::{PanelPart, Settings};
 use crate::timeline::reveal::first_in_sight;
 use crate::timeline::{OtherTrace, Timeline, TimelineContext};
 use crate::{AppCommand, times};
-use view::palette::ColorKey;
 use view::panels::area::{AreaSummaries, AreaSummary, MarkedArea};
 use view::panels::histogram::Histogram;
 use view::panels::op_facts::KnownReports;
 use view::search::{SearchFor, SearchResults};
 use view::state::ColorBy;
-use view::timeline::bands::StepBand;
 
 /// What the panels show of a comparison with another trace.
 pub struct Companion<'a> {
@@ -145,8 +143,10 @@ impl Workspace {
         // Where nothing is selected, a step begins at what can be seen, which the state does not know.
         let first = matches!(command, ViewCommand::Step(_)) && self.state.place.selection.is_none();
         let range = self.state.place.time.range();
-        let first = first.then(|| first_in_sight(&self.trace, self.timeline.drawn(), range));
-        let first = first.flatten().map(ViewCommand::Select);
+        let first = first
+            .then(|| first_in_sight(&self.trace, self.timeline.drawn(), range))
+            .flatten()
+            .map(ViewCommand::Select);
         self.state
             .apply(first.as_ref().unwrap_or(command), &self.trace.model);
         if self.state.scope != scope {

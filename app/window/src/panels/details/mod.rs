@@ -6,7 +6,6 @@ mod path;
 mod rows;
 
 use crate::panels::prelude::*;
-use crate::times::time;
 use analysis::measured_range;
 use analysis::reports::Overlap;
 use trace_model::Arg;
@@ -19,11 +18,10 @@ use super::dock::PanelState;
 use super::histogram::histogram_ui;
 use super::tabs::hints::badge;
 use super::tabs::ops;
-use crate::keys::hint;
 use crate::panels::widgets::{value_grid, value_row};
 use view::panels::histogram::Histogram;
 use view::panels::transfer::transfer;
-use view::timeline::bands::{StepBand, heading_of, step_at};
+use view::timeline::bands::{heading_of, step_at};
 
 /// Arguments longer than this are truncated.
 const LONG: usize = 300;
@@ -130,8 +128,7 @@ fn transfer_ui(
         ui.link(model.slice(ends.other).name())
             .on_hover_text("Show the other end of the transfer")
             .sends(out, ViewCommand::GoTo(ends.other));
-        let about = ui.label(format!("({})", ends.about));
-        about.on_hover_text(
+        ui.label(format!("({})", ends.about)).on_hover_text(
             "From the start of the first op to the end of the last, by the clock that timed them",
         );
     });
@@ -178,8 +175,11 @@ fn heading_ui(
             name_ui(ui, context, slice);
         });
         ui.add_space((left + room - width - ui.cursor().left()).max(0.0));
-        let buttons = ui.horizontal(|ui| buttons_ui(ui, trace, slice, memory, out));
-        let needed = buttons.response.rect.width();
+        let needed = ui
+            .horizontal(|ui| buttons_ui(ui, trace, slice, memory, out))
+            .response
+            .rect
+            .width();
         if (needed - width).abs() > 0.5 {
             ui.data_mut(|data| data.insert_temp(id, needed));
             ui.ctx().request_discard("the width of buttons is known");
@@ -240,7 +240,7 @@ fn name_ui(ui: &mut Ui, context: PanelContext<'_>, slice: SliceRef<'_>) {
         let group = trace.classes.class(op).group;
         badge(ui, group.title(), theme::current(ui).group(group));
     }
-    let name = egui::Label::new(RichText::new(heading_of(slice)).heading().strong()).truncate();
+    let name = Label::new(RichText::new(heading_of(slice)).heading().strong()).truncate();
     ui.add(name.show_tooltip_when_elided(false))
         .on_hover_text(slice.name());
 }
@@ -295,16 +295,12 @@ fn timing_ui(
         } else if let Some(step) = step_at(steps, slice.start()).and_then(|place| steps.get(place))
         {
             ui.weak("Step");
-            if ui
-                .link(step.name())
+            ui.link(step.name())
                 .on_hover_text(format!(
                     "{}: the slice begins while it runs. Click to show the step",
                     step.title
                 ))
-                .clicked()
-            {
-                out.push(ViewCommand::Show(step.range));
-            }
+                .sends(out, ViewCommand::Show(step.range));
             ui.end_row();
         }
     });
@@ -335,8 +331,7 @@ fn flows_ui(ui: &mut Ui, trace: &OpenTrace, slice: SliceRef<'_>, out: &mut Vec<V
                 ui.weak(direction);
                 let name = model.slice(end).name();
                 let link =
-                    egui::Label::new(RichText::new(name).color(ui.visuals().hyperlink_color))
-                        .truncate();
+                    Label::new(RichText::new(name).color(ui.visuals().hyperlink_color)).truncate();
                 let link = ui.add(link.sense(Sense::click()));
                 link.labeled(Role::Link, name);
                 link.sends(out, ViewCommand::GoTo(end));

@@ -1,7 +1,6 @@
 //! The critical path of the step of the selected slice, once its row is shown.
 
 use crate::panels::prelude::*;
-use crate::times::time;
 
 use super::rows::section;
 use crate::panels::widgets::{value_grid, value_row};

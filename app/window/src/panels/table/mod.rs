@@ -15,7 +15,6 @@ use self::columns::{ColumnNeed, ShownColumns, needs};
 use super::copy::row_menu;
 use super::follow::ScrollToSelection;
 use super::number::shown;
-use view::time_format::TimeFormat;
 
 /// Height of a row.
 pub(super) const ROW: f32 = 20.0;
@@ -100,12 +99,13 @@ fn order(table: &Table, filter: &str, by: Option<(usize, bool)>) -> Vec<u32> {
             Cell::Float(_) | Cell::Missing => false,
         })
     };
-    let rows = table
+    let mut order: Vec<u32> = table
         .rows
         .iter()
         .enumerate()
-        .filter(|(_, row)| filter.is_empty() || holds(row));
-    let mut order: Vec<u32> = rows.map(|(number, _)| number as u32).collect();
+        .filter(|(_, row)| filter.is_empty() || holds(row))
+        .map(|(number, _)| number as u32)
+        .collect();
     if let Some((column, descending)) = by {
         let cell = |row: u32| {
             table

@@ -154,7 +154,7 @@ fn nested_ui(ui: &mut Ui, trees: &mut OpTrees) {
                 .map_or("", |(_, word)| word)
         };
         let shown = own.map_or("then …", word);
-        let list = egui::ComboBox::from_id_salt(("nested", at))
+        let list = ComboBox::from_id_salt(("nested", at))
             .selected_text(shown)
             .width(110.0)
             .show_ui(ui, |ui| {
@@ -202,7 +202,7 @@ fn tree_ui(
     let Some((_, _, root)) = &trees.made else {
         return;
     };
-    ui.with_layout(egui::Layout::right_to_left(Align::Min), |ui| {
+    ui.with_layout(Layout::right_to_left(Align::Min), |ui| {
         csv_ui(ui, "op_tree", || Some(root.table()), commands);
     });
     if trees.is_icicle {

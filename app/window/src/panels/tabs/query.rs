@@ -4,8 +4,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::prelude::*;
+use egui::Modifiers;
 use egui::text::{LayoutJob, TextFormat};
-use egui::{ComboBox, Modifiers};
 
 use crate::panels::table::SortedTable;
 use crate::panels::tables::trace_table_ui;

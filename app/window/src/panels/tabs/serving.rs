@@ -4,9 +4,6 @@
 use super::prelude::*;
 use analysis::reports::host::serving::{ServedRequest, ServingReport};
 use analysis::reports::{Serving, ServingPhase};
-use egui::StrokeKind;
-
-use crate::theme::Theme;
 
 pub const TAB: Tab = Tab {
     id: "serving",
@@ -58,7 +55,7 @@ fn requests_ui(ui: &mut Ui, context: PanelContext<'_>, out: &mut Vec<ViewCommand
     section_ui(
         ui,
         "Requests over time",
-        &format!("{count} in {}", times::time(whole.dur())),
+        &format!("{count} in {}", time(whole.dur())),
     );
     legend_ui(ui);
     let row = ((MOST_HEIGHT - AXIS) / report.requests.len().max(1) as f32)
@@ -195,7 +192,7 @@ fn paint(ui: &Ui, context: PanelContext<'_>, report: &ServingReport, place: &Req
     painter.text(
         left,
         Align2::LEFT_CENTER,
-        times::time(Picos::ZERO),
+        time(Picos::ZERO),
         font.clone(),
         theme.text_weak,
     );
@@ -203,7 +200,7 @@ fn paint(ui: &Ui, context: PanelContext<'_>, report: &ServingReport, place: &Req
     painter.text(
         right,
         Align2::RIGHT_CENTER,
-        times::time(place.whole.dur()),
+        time(place.whole.dur()),
         font,
         theme.text_weak,
     );
@@ -225,7 +222,7 @@ fn request_ui(ui: &mut Ui, request: &ServedRequest) {
         ("latency", request.latency_ps),
     ];
     for (name, ps) in known.into_iter().filter_map(|(name, ps)| Some((name, ps?))) {
-        ui.label(format!("{name}: {}", times::time(ps)));
+        ui.label(format!("{name}: {}", time(ps)));
     }
     if let Some(tokens) = request.decode_tokens {
         ui.label(format!("{} after the first", counted(tokens, "token")));

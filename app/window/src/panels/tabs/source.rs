@@ -1,17 +1,13 @@
 //! The source of ops: the text of a file with the self time of each line beside it, and the stack of the selected op.
 
 use super::prelude::*;
-use crate::times::time;
 use analysis::counted;
-use egui::ComboBox;
 
 use crate::panels::timed_lines::{TimedLine, timed_lines_ui};
-use crate::platform;
 use view::panels::source::{
     FileTimes, SourcePlace, SourcePrefix, SourceText, files, is_library, locate, own_frame, read,
     stack_of,
 };
-use view::panels::target::RowTarget;
 
 pub const TAB: Tab = Tab {
     id: "source",
@@ -241,19 +237,20 @@ fn head_ui(ui: &mut Ui, panel: &mut SourcePanel, all: &[FileTimes], out: &mut Ve
         let list = ComboBox::from_id_salt("source file")
             .width(220.0)
             .height(420.0)
-            .selected_text(short(&file));
-        let list = list.show_ui(ui, |ui| {
-            for own in all {
-                let text = format!("{}  {}", short(&own.file), time(own.self_time_ps));
-                if ui
-                    .selectable_label(own.file == file, text)
-                    .on_hover_text(&own.file)
-                    .clicked()
-                {
-                    (panel.place, panel.scrolls) = (Some((own.file.clone(), own.hottest())), true);
+            .selected_text(short(&file))
+            .show_ui(ui, |ui| {
+                for own in all {
+                    let text = format!("{}  {}", short(&own.file), time(own.self_time_ps));
+                    if ui
+                        .selectable_label(own.file == file, text)
+                        .on_hover_text(&own.file)
+                        .clicked()
+                    {
+                        (panel.place, panel.scrolls) =
+                            (Some((own.file.clone(), own.hottest())), true);
+                    }
                 }
-            }
-        });
+            });
         list.response
             .labeled(Role::ComboBox, format_args!("Source file: {file}"));
         list.response.on_hover_text(&file);

@@ -45,7 +45,7 @@ pub fn code_ui(ui: &mut Ui, id: &str, code: Option<&str>) {
                 .scroll_bar_visibility(visibility)
                 .show(ui, |ui| {
                     ui.spacing_mut().item_spacing.y = 0.0;
-                    ui.add(egui::Label::new(text).extend());
+                    ui.add(Label::new(text).extend());
                     ui.add_space(if is_wide { ABOVE_BAR } else { 0.0 });
                 });
             if is_hidden && is_wide {

@@ -4,9 +4,9 @@ use crate::panels::tabs::prelude::*;
 use analysis::counted;
 use analysis::critical_path::CriticalPathReport;
 use analysis::facts::SumOver;
-use analysis::hints::{FindingPlace, Hint, HintEvidence};
+use analysis::hints::{FindingPlace, HintEvidence};
 
-use crate::times::{provenance, time};
+use crate::times::provenance;
 use view::state::DerivedRows;
 
 /// Ops named on a card before it is opened.
@@ -46,7 +46,7 @@ pub(super) fn ops_ui(
             let of = over.title(["Self time in a step on a device", "Self time on a device"]);
             ui.label(RichText::new(each).small()).on_hover_text(of);
             let place = op.source.as_deref().unwrap_or(&op.program);
-            ui.add(egui::Label::new(remark(place)).truncate());
+            ui.add(Label::new(remark(place)).truncate());
         });
     }
     if hint.ops.len() > shown {

@@ -7,9 +7,8 @@ mod what_if;
 use analysis::counted;
 
 use crate::panels::tabs::prelude::*;
-use crate::times::time;
 use analysis::critical_path::CriticalPaths;
-use analysis::hints::{Hint, HintSeverity, Hints, HintsReport, Page, SECTIONS, SavingBy, rule};
+use analysis::hints::{HintSeverity, Hints, HintsReport, Page, SECTIONS, SavingBy, rule};
 use egui::{CollapsingHeader, Margin};
 
 pub use self::code::code_ui;
@@ -19,7 +18,6 @@ use self::what_if::{WhatIfState, hint_what_if_ui, what_if_ui};
 use crate::panels::controls::with_controls;
 use crate::panels::late::late_ui;
 use crate::panels::widgets::sentence_ui;
-use crate::theme::{Theme, readable_on};
 use analysis::sentence;
 use render::hints::{doubt, worth};
 

@@ -1,11 +1,10 @@
 //! What if: sliders that change links, copies, collectives or one op, and the step that a replay of the run predicts.
 
 use crate::panels::tabs::prelude::*;
-use analysis::hints::{Hint, HintOp};
+use analysis::hints::HintOp;
 use analysis::what_if::{Prediction, Scenario, SharedReplay};
 use egui::Slider;
 
-use crate::panels::widgets::check_box;
 use view::drawing::shortened;
 
 /// Letters of the title of a slider.

@@ -46,7 +46,7 @@ fn box_ui(ui: &mut Ui, node: &HloNode, rect: Rect, sums: Option<&str>) -> bool {
         ui.scope_id().with(("hlo node", &node.op.name)),
         Sense::click(),
     );
-    let time = node.op.self_time_ps.map(times::time);
+    let time = node.op.self_time_ps.map(time);
     let self_time = time.map_or_else(
         || "no time of its own".to_owned(),
         |time| format!("self {time}"),

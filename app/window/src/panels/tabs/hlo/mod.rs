@@ -15,7 +15,6 @@ use self::text::text_ui;
 
 use crate::panels::table::{RowReactions, SortedTable};
 use crate::panels::tables::one_table_ui;
-use view::panels::target::RowTarget;
 
 pub const TAB: Tab = Tab {
     id: "hlo",
@@ -321,14 +320,14 @@ fn program_ui(ui: &mut Ui, panel: &mut HloPanel, context: PanelContext<'_>) {
     let mut wanted = own;
     let sums = context.sums_over();
     let sums = sums.as_deref().unwrap_or("on all devices");
-    egui::ComboBox::from_id_salt("program")
+    ComboBox::from_id_salt("program")
         .width(220.0)
         .selected_text(title(own).unwrap_or_default())
         .show_ui(ui, |ui| {
             for row in &list.rows {
                 let time = row
                     .self_time_ps
-                    .map_or_else(String::new, |ps| format!("  {}, {sums}", times::time(ps)));
+                    .map_or_else(String::new, |ps| format!("  {}, {sums}", time(ps)));
                 ui.selectable_value(&mut wanted, Some(row.id), format!("{}{time}", row.program));
             }
         });

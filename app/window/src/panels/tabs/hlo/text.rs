@@ -22,7 +22,7 @@ pub(super) fn text_ui(
         response.labeled(Role::TextInput, "Filter lines");
         let known = text.self_time_ps.map_or_else(String::new, |ps| {
             let sums = sums.unwrap_or("on all devices");
-            format!(" · self {}; times are {sums}", times::time(ps))
+            format!(" · self {}; times are {sums}", time(ps))
         });
         remark_ui(ui, &format!("{} lines{known}", text.lines.len()));
     });
@@ -48,8 +48,9 @@ pub(super) fn text_ui(
         .iter()
         .filter_map(|line| line.self_time_ps)
         .max()
-        .unwrap_or_default();
-    let longest = longest.ps().max(1) as f32;
+        .unwrap_or_default()
+        .ps()
+        .max(1) as f32;
     let letters = text.lines.iter().map(|line| line.text.len()).max();
     let size = (lines.len(), letters.unwrap_or(0));
     let line_at = |at: usize| text.lines.get(*lines.get(at)?);

@@ -226,8 +226,11 @@ pub fn top_ops_ui(
 
 /// What a click shows: the slices of the row, and of a single op the longest.
 fn shows(row: &TopOpsRow, report: &OpsReport, trace: &OpenTrace) -> Vec<ViewCommand> {
-    let ops = row.ops.iter();
-    let ops: BTreeSet<_> = ops.filter_map(|&op| report.rows.get(op)?.op).collect();
+    let ops: BTreeSet<_> = row
+        .ops
+        .iter()
+        .filter_map(|&op| report.rows.get(op)?.op)
+        .collect();
     let labels = trace.labels_of(&ops);
     let longest = (!row.is_family()).then(|| trace.longest(&labels)).flatten();
     let mut commands: Vec<ViewCommand> = longest.map(ViewCommand::GoTo).into_iter().collect();
