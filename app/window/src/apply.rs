@@ -17,6 +17,11 @@ use view::drawing::shortened;
 use view::sessions::SavedSession;
 
 impl App {
+    /// Says something that passes.
+    pub(super) fn tell(&mut self, text: impl Into<String>) {
+        self.notice = Some(PassingNotice::passing(text.into()));
+    }
+
     /// Carries out the commands collected so far.
     pub(super) fn apply_commands(&mut self, ctx: &Context) {
         for command in std::mem::take(&mut self.commands) {
@@ -59,7 +64,7 @@ impl App {
             AppCommand::CopyView => {
                 if let Some(link) = self.link_to_view() {
                     let text = format!("Copied {}", shortened(&link, 90));
-                    self.notice = Some(PassingNotice::passing(text));
+                    self.tell(text);
                     ctx.copy_text(link);
                 }
             }
@@ -154,8 +159,8 @@ impl App {
                 .side(side)
                 .is_some_and(|own| !own.has_devices_to_order())
         {
-            let text = "The trace has one device or none: there is nothing to order".to_owned();
-            self.notice = Some(PassingNotice::passing(text));
+            let text = "The trace has one device or none: there is nothing to order";
+            self.tell(text);
             return;
         }
         if *command == ViewCommand::Isolate(true)
@@ -163,9 +168,8 @@ impl App {
                 .side(side)
                 .is_some_and(|own| !own.state.is_searching())
         {
-            let text =
-                "Nothing is found or highlighted: search, or Ctrl+click a slice first".to_owned();
-            self.notice = Some(PassingNotice::passing(text));
+            let text = "Nothing is found or highlighted: search, or Ctrl+click a slice first";
+            self.tell(text);
             return;
         }
         let adds_note = matches!(
@@ -186,9 +190,8 @@ impl App {
             let added = before.iter().zip(&after).take_while(|(a, b)| a == b);
             panels::notes::edit(ctx, added.count());
         } else {
-            let text = "Select a slice that takes time, or mark a time first: a note is about it"
-                .to_owned();
-            self.notice = Some(PassingNotice::passing(text));
+            let text = "Select a slice that takes time, or mark a time first: a note is about it";
+            self.tell(text);
         }
     }
 
@@ -386,7 +389,7 @@ impl App {
                         "Of {} dropped files the first two are opened: two runs are compared at a time.",
                         paths.len()
                     );
-                    self.notice = Some(PassingNotice::passing(text));
+                    self.tell(text);
                 }
                 self.open(first);
                 self.next = Some(QueuedTrace {
@@ -436,13 +439,11 @@ impl App {
             .save(&name, &first.trace.path, &first.state, second)
         {
             Ok(()) if name == wanted => {
-                self.notice = Some(PassingNotice::passing(format!(
-                    "Saved the view as session “{name}”"
-                )));
+                self.tell(format!("Saved the view as session “{name}”"));
             }
             Ok(()) => {
                 let text = format!("Saved the view as session “{name}”: “{wanted}” is another one");
-                self.notice = Some(PassingNotice::passing(text));
+                self.tell(text);
             }
             Err(error) => self.error = Some(FailedToOpen::save(error)),
         }

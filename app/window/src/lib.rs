@@ -351,7 +351,7 @@ impl App {
             }
             Some(SaveOutcome::Saved(path)) if !platform::IN_BROWSER => {
                 let text = format!("Saved {}", path.display());
-                self.notice = Some(PassingNotice::passing(text));
+                self.tell(text);
             }
             _ => {}
         }

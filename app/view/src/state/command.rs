@@ -142,6 +142,13 @@ impl HighlightedLabels {
     }
 }
 
+impl ViewCommand {
+    /// Highlights slices with these labels.
+    pub fn highlight(title: impl Into<String>, labels: impl IntoIterator<Item = LabelId>) -> Self {
+        Self::Highlight(Some(HighlightedLabels::new(title, labels)))
+    }
+}
+
 /// A note about a range of time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Note {

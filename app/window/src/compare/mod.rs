@@ -337,12 +337,9 @@ impl TraceComparison {
         };
         let traces = [&first.trace, &self.second.trace];
         let across = |&label: &LabelId| compared.partners.across(side, label, traces);
-        let counterparts = HighlightedLabels::new(
-            &highlighted.title,
-            highlighted.labels.iter().flat_map(across),
-        );
-        self.of(first, side.other())
-            .apply(&ViewCommand::Highlight(Some(counterparts)));
+        let counterparts = highlighted.labels.iter().flat_map(across);
+        let command = ViewCommand::highlight(&highlighted.title, counterparts);
+        self.of(first, side.other()).apply(&command);
     }
 
     /// Keeps the partner of a selected op visible: if locked steps put it outside the view, the lock switches to ops.

@@ -74,9 +74,9 @@ impl TraceComparison {
         let shown = compared.partners.labels(row, lead);
         let steps = self.alignment();
         for side in TraceSide::BOTH {
-            let highlighted = HighlightedLabels::new(&title, labels[side.index()].iter().copied());
+            let labels = labels[side.index()].iter().copied();
             self.of(first, side)
-                .apply(&ViewCommand::Highlight(Some(highlighted)));
+                .apply(&ViewCommand::highlight(&title, labels));
         }
         let trace = self.of(first, lead).trace.clone();
         let model = trace.model.clone();

@@ -134,9 +134,6 @@ fn rows_ui(
             .first()
             .map(|cell| super::number::shown(cell, Unit::None))
             .unwrap_or_default();
-        out.push(
-            ViewCommand::Highlight(Some(HighlightedLabels::new(title, summary.labels_of(row))))
-                .into(),
-        );
+        out.push(ViewCommand::highlight(title, summary.labels_of(row)).into());
     }
 }

@@ -49,6 +49,17 @@ impl<'a> PanelContext<'a> {
         None
     }
 
+    /// The selected slice.
+    pub fn selected(self) -> Option<SliceRef<'a>> {
+        let slice = self.state.place.selection?;
+        Some(self.trace.model.slice(slice))
+    }
+
+    /// The op of the selected slice.
+    pub fn selected_op(self) -> Option<OpId> {
+        self.selected()?.op()
+    }
+
     /// What self times of ops are sums over: `sums over 8 devices and 4 steps`; `None` until it is known.
     pub fn sums_over(&self) -> Option<String> {
         let ops = self.reports.ready::<Ops>()?;

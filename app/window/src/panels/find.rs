@@ -183,11 +183,9 @@ fn names(words: &[String], trace: &OpenTrace) -> Vec<PaletteEntry> {
             }
             let labels = trace.labels_named(name);
             let note = label.op.map_or("function", |op| trace.classes.category(op));
-            let highlighted = HighlightedLabels::new(name, labels.iter().copied());
             let longest = trace.longest(labels).map(ViewCommand::GoTo);
-            let commands = [ViewCommand::Highlight(Some(highlighted))]
-                .into_iter()
-                .chain(longest);
+            let highlight = ViewCommand::highlight(name, labels.iter().copied());
+            let commands = std::iter::once(highlight).chain(longest);
             entries.push(PaletteEntry::new(
                 name.to_owned(),
                 note.to_owned(),

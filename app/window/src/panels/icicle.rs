@@ -223,11 +223,7 @@ impl IcicleWalk<'_> {
             } else {
                 self.open = Some(path.to_vec());
             }
-            self.out
-                .push(ViewCommand::Highlight(Some(HighlightedLabels::new(
-                    &node.title,
-                    labels,
-                ))));
+            self.out.push(ViewCommand::highlight(&node.title, labels));
         }
     }
 }

@@ -32,8 +32,8 @@ pub fn keys_ui(
     dialog("Change keys").open(&mut open).anchor(Align2::CENTER_CENTER, Vec2::ZERO).show(ctx, |ui| {
         ui.set_width((ctx.content_rect().width() - BESIDE).min(620.0));
         ui.horizontal(|ui| {
-            let field = TextEdit::singleline(&mut changing.filter).hint_text("Filter by action or key");
-            ui.add(field.desired_width(ui.available_width() / 2.0)).labeled(Role::TextInput, "Filter keys");
+            let width = ui.available_width() / 2.0;
+            text_field(ui, &mut changing.filter, "Filter keys", "Filter by action or key", width);
             at_right(ui, |ui| {
                 // Entries of actions that only another version knows are kept.
                 let any = ACTIONS.iter().flat_map(|(_, actions)| *actions).any(|action| !keys.are_usual(action));

@@ -115,10 +115,10 @@ pub fn memory_curve_ui(
         if curve.at != curve.peak_at && ui.button("At the peak").clicked() {
             next = Some(None);
         }
-        if let Some(slice) = context.state.place.selection
+        if let Some(slice) = context.selected()
             && ui.button("At the selected slice").clicked()
         {
-            next = Some(Some(context.trace.model.slice(slice).start()));
+            next = Some(Some(slice.start()));
         }
         ui.button("Show on the timeline")
             .sends(out, ViewCommand::Center(curve.at));

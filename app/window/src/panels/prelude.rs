@@ -3,7 +3,7 @@
 pub(super) use super::context::{PanelContext, computing_ui, section_ui};
 pub(super) use super::number::number;
 pub(super) use super::widgets::{
-    ResponseExt as _, at_right, check_box, close_button, dialog, remark, remark_ui,
+    ResponseExt as _, at_right, check_box, close_button, dialog, remark, remark_ui, text_field,
 };
 pub(super) use crate::command::{AppCommand, ComparisonCommand};
 pub(super) use crate::drawing::chart_ui;

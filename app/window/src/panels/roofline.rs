@@ -110,7 +110,7 @@ fn own_of<'a, 'r>(
     chart: &'a RooflineChart<'r>,
 ) -> Option<&'a RooflineMark<'r>> {
     let model = &context.trace.model;
-    let op = model.op(model.slice(context.state.place.selection?).op()?);
+    let op = model.op(context.selected_op()?);
     let program = op
         .program
         .map(|program| model.program_title(program))

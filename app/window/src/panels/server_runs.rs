@@ -204,12 +204,8 @@ impl ServerRuns {
 
     fn filter_ui(&mut self, ui: &mut Ui) -> Response {
         let width = ui.available_width().min(260.0);
-        let field = TextEdit::singleline(&mut self.filter)
-            .hint_text("Find by name")
-            .desired_width(width);
-        let response = ui.add(field);
-        response.labeled(Role::TextInput, "Find a run by name");
-        response
+        let label = "Find a run by name";
+        text_field(ui, &mut self.filter, label, "Find by name", width)
     }
 
     /// The runs with the typed text in their names or those of their hosts, without that at `open`.

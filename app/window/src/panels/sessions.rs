@@ -8,9 +8,8 @@ pub fn keep_ui(ui: &mut Ui, sessions: &SessionStore, out: &mut Vec<AppCommand>) 
     let mut name: String = ui.data(|data| data.get_temp(id)).unwrap_or_default();
     let mut done = false;
     ui.horizontal(|ui| {
-        let field = TextEdit::singleline(&mut name).desired_width(180.0);
-        ui.add(field.hint_text(sessions.open_name().unwrap_or("name of the session")))
-            .labeled(Role::TextInput, "Session name");
+        let usual = sessions.open_name().unwrap_or("name of the session");
+        text_field(ui, &mut name, "Session name", usual, 180.0);
         if ui
             .button("Save session")
             .hint("The view, pinned tracks and notes", "save-session")

@@ -97,11 +97,7 @@ pub fn tables_ui(
         return nothing_ui(ui, id, "This report has no tables for this trace.");
     };
     let sorted = browser.sorted.entry((id, number)).or_default();
-    let own = context
-        .state
-        .place
-        .selection
-        .map(|slice| context.trace.model.slice(slice).name());
+    let own = context.selected().map(SliceRef::name);
     let is_marked = |row: &[Cell]| {
         own.is_some_and(|own| {
             row.iter()
@@ -318,11 +314,9 @@ const BESIDE_FILTER: f32 = 250.0;
 
 fn head_ui(ui: &mut Ui, table: &Table, sorted: &mut SortedTable, out: &mut Vec<AppCommand>) {
     ui.horizontal(|ui| {
-        let field = TextEdit::singleline(&mut sorted.filter).hint_text("Filter rows");
-        let room = ui.available_width() - BESIDE_FILTER;
-        let response = ui.add(field.desired_width(room.clamp(80.0, 190.0)));
-        response.labeled(Role::TextInput, "Filter rows");
-        response.on_hover_text("A text, or a regular expression: /fusion\\.[0-9]+/");
+        let width = (ui.available_width() - BESIDE_FILTER).clamp(80.0, 190.0);
+        text_field(ui, &mut sorted.filter, "Filter rows", "Filter rows", width)
+            .on_hover_text("A text, or a regular expression: /fusion\\.[0-9]+/");
         let (shown, all) = (sorted.shown().unwrap_or(table.rows.len()), table.rows.len());
         let count = if shown == all {
             counted(all as u64, "row")

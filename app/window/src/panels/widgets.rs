@@ -157,6 +157,14 @@ pub fn check_box(ui: &mut Ui, is_on: &mut bool, text: impl Into<WidgetText>) -> 
     response
 }
 
+/// A field of one line, with what it takes while it is empty.
+pub fn text_field(ui: &mut Ui, text: &mut String, label: &str, hint: &str, width: f32) -> Response {
+    let field = TextEdit::singleline(text).hint_text(hint);
+    let response = ui.add(field.desired_width(width));
+    response.labeled(Role::TextInput, label);
+    response
+}
+
 /// A cross without a frame.
 pub fn close_button(ui: &mut Ui, label: impl Display) -> Response {
     let response = ui.add(Button::new("×").frame(false));

@@ -205,13 +205,10 @@ fn buttons_ui(
     {
         out.push(ViewCommand::GoTo(longest));
     }
-    let highlighted = ViewCommand::Highlight(Some(HighlightedLabels::new(
-        slice.name(),
-        trace.labels_named(slice.name()).iter().copied(),
-    )));
+    let labels = trace.labels_named(slice.name()).iter().copied();
     ui.button("All of this name")
         .hint_above("Highlight them, then step through them", "")
-        .sends(out, highlighted);
+        .sends(out, ViewCommand::highlight(slice.name(), labels));
     if slice.op().is_some()
         && ui
             .button("In Ops")

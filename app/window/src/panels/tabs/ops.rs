@@ -209,14 +209,14 @@ fn tree_ui(
         return icicle_ui(ui, context.trace, (root, spec.time), &mut trees.zoom, out);
     }
     heading_ui(ui, ui.available_width() - 12.0);
-    let selected = context.state.place.selection;
-    let own = selected.and_then(|slice| context.trace.model.slice(slice).op());
     let mut walk = TreeWalk {
         context,
         whole: root.self_time_ps,
         over: report.sums_over,
-        own,
-        follows: trees.follow.replace_selection(selected),
+        own: context.selected_op(),
+        follows: trees
+            .follow
+            .replace_selection(context.state.place.selection),
         out,
     };
     ScrollArea::vertical()
@@ -264,11 +264,7 @@ impl TreeWalk<'_> {
                 self.out
                     .extend(self.context.trace.longest(&labels).map(ViewCommand::GoTo));
             }
-            self.out
-                .push(ViewCommand::Highlight(Some(HighlightedLabels::new(
-                    &node.title,
-                    labels,
-                ))));
+            self.out.push(ViewCommand::highlight(&node.title, labels));
         }
         if open {
             self.children_ui(ui, node, depth + 1, id);

@@ -73,7 +73,7 @@ impl SourcePanel {
     fn ask(&mut self, context: PanelContext<'_>) {
         if let Some(slice) = context.state.place.selection
             && self.followed.replace(slice) != Some(slice)
-            && let Some(op) = context.trace.model.slice(slice).op()
+            && let Some(op) = context.selected_op()
         {
             let session = context.trace.session.clone();
             self.stack.ask(op, move |_| Ok(stack_of(&session, op)));
@@ -176,12 +176,7 @@ impl TabPanel for SourcePanel {
 
 /// The stack of the selected op; a click shows the line of a frame.
 fn stack_ui(ui: &mut Ui, context: PanelContext<'_>, panel: &mut SourcePanel) {
-    let Some(op) = context
-        .state
-        .place
-        .selection
-        .and_then(|slice| context.trace.model.slice(slice).op())
-    else {
+    let Some(op) = context.selected_op() else {
         return;
     };
     let Some(stack) = panel

@@ -38,9 +38,7 @@ pub(super) fn ops_ui(
             {
                 let labels = trace.labels_of(&BTreeSet::from([op.op]));
                 out.extend(trace.longest(&labels).map(ViewCommand::GoTo));
-                out.push(ViewCommand::Highlight(Some(HighlightedLabels::new(
-                    &op.name, labels,
-                ))));
+                out.push(ViewCommand::highlight(&op.name, labels));
             }
             let each = time(over.each_ps(op.self_time_ps));
             let of = over.title(["Self time in a step on a device", "Self time on a device"]);

@@ -271,12 +271,10 @@ fn head_ui(ui: &mut Ui, panel: &mut HloPanel, context: PanelContext<'_>) {
             HloMode::Around => {}
             HloMode::Text | HloMode::Diff => program_ui(ui, panel, context),
             HloMode::Found => {
-                let field =
-                    TextEdit::singleline(&mut panel.words).hint_text("opcode:fusion train.py");
-                let response = ui.add(field.desired_width(220.0));
-                response.labeled(Role::TextInput, "Search instructions");
+                let (label, hint) = ("Search instructions", "opcode:fusion train.py");
+                let field = text_field(ui, &mut panel.words, label, hint, 220.0);
                 if std::mem::take(&mut panel.types) {
-                    response.request_focus();
+                    field.request_focus();
                 }
             }
         }

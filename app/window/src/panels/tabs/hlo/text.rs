@@ -17,9 +17,7 @@ pub(super) fn text_ui(
         .data(|data| data.get_temp::<String>(id))
         .unwrap_or_default();
     ui.horizontal_wrapped(|ui| {
-        let field = TextEdit::singleline(&mut filter).hint_text("Lines that contain");
-        let response = ui.add(field.desired_width(190.0));
-        response.labeled(Role::TextInput, "Filter lines");
+        text_field(ui, &mut filter, "Filter lines", "Lines that contain", 190.0);
         let known = text.self_time_ps.map_or_else(String::new, |ps| {
             let sums = sums.unwrap_or("on all devices");
             format!(" · self {}; times are {sums}", time(ps))

@@ -157,8 +157,7 @@ pub fn top_ops_ui(
     section_ui(ui, "Ops", &about);
     let width = ui.available_width();
     heading_ui(ui, width);
-    let selected = context.state.place.selection;
-    let own = selected.and_then(|slice| trace.model.slice(slice).op());
+    let own = context.selected_op();
     let TopOps {
         open,
         rows,
@@ -235,8 +234,7 @@ fn shows(row: &TopOpsRow, report: &OpsReport, trace: &OpenTrace) -> Vec<ViewComm
     let longest = (!row.is_family()).then(|| trace.longest(&labels)).flatten();
     let mut commands: Vec<ViewCommand> = longest.map(ViewCommand::GoTo).into_iter().collect();
     if !labels.is_empty() {
-        let highlighted = HighlightedLabels::new(&*row.title, labels);
-        commands.push(ViewCommand::Highlight(Some(highlighted)));
+        commands.push(ViewCommand::highlight(&row.title, labels));
     }
     commands
 }
