@@ -305,7 +305,7 @@ mod tests {
         let plain = tracks(&trace, &state, beside(&[]));
         let hatched = tracks(&trace, &state, beside(&only));
         let fill = PictureStyle::default()
-            .picture(Drawing::new(0.0, 0.0, view::drawing::ColorRole::Panel))
+            .picture(Drawing::new(0.0, 0.0, ColorRole::Panel))
             .palette
             .slice(ColorKey::of_change(2.0))
             .fill
