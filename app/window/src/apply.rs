@@ -420,14 +420,16 @@ impl App {
         let Some(first) = open_traces.side(TraceSide::A) else {
             return;
         };
-        let names: Vec<String> = TraceSide::BOTH
-            .into_iter()
-            .filter_map(|side| Some(open_traces.side(side)?.trace.name()))
-            .collect();
+        let names = joined(
+            TraceSide::BOTH
+                .into_iter()
+                .filter_map(|side| Some(open_traces.side(side)?.trace.name())),
+            " and ",
+        );
         let chosen = Some(typed.trim())
             .filter(|name| !name.is_empty())
             .or(self.sessions.open_name());
-        let wanted = chosen.map_or_else(|| names.join(" and "), str::to_owned);
+        let wanted = chosen.map_or(names, str::to_owned);
         let name = self
             .sessions
             .free_name(&wanted, &first.trace.path, chosen.is_some());

@@ -7,6 +7,9 @@ use crate::settings::{PanelPart, ThemeChoice};
 use render::pictures;
 use view::palette::Preset;
 
+/// Commands of the user, in the order in which they are carried out.
+pub type AppCommands = Vec<AppCommand>;
+
 /// One command of the user.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AppCommand {

@@ -18,7 +18,8 @@ pub(crate) use view::panels::target::RowTarget;
 pub(crate) use view::prelude::*;
 pub(crate) use view::sessions::SessionStore;
 pub(crate) use view::state::{
-    DeviceOrder, HighlightedLabels, Panel, ReportScope, TreeItem, ViewCommand, ViewState,
+    DeviceOrder, HighlightedLabels, Panel, ReportScope, TreeItem, ViewCommand, ViewCommands,
+    ViewState,
 };
 pub(crate) use view::time_format::TimeFormat;
 pub(crate) use view::timeline::bands::StepBand;

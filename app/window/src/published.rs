@@ -88,8 +88,8 @@ impl App {
     }
 
     fn open_paths(&self) -> Vec<&Path> {
-        let sides = TraceSide::BOTH.into_iter();
-        sides
+        TraceSide::BOTH
+            .into_iter()
             .filter_map(|side| Some(&*self.trace_of(side)?.path))
             .collect()
     }

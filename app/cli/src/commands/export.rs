@@ -234,9 +234,12 @@ fn name_of_run(session: &Session, path: &Path) -> String {
             .and_then(Path::file_name)
             .is_some_and(|name| name == "profile")
     };
-    let run = directory.filter(in_profile).unwrap_or(path);
-    run.file_name().map_or_else(
-        || "run".to_owned(),
-        |name| name.to_string_lossy().into_owned(),
-    )
+    directory
+        .filter(in_profile)
+        .unwrap_or(path)
+        .file_name()
+        .map_or_else(
+            || "run".to_owned(),
+            |name| name.to_string_lossy().into_owned(),
+        )
 }

@@ -156,8 +156,9 @@ fn shortened(names: Vec<String>) -> Vec<String> {
         *counts.entry(name).or_default() += 1;
     }
     let is_only = |name: &String| counts.get(name.as_str()) == Some(&1);
-    let pairs = short.iter().zip(names);
-    pairs
+    short
+        .iter()
+        .zip(names)
         .map(|(short, name)| if is_only(short) { short.clone() } else { name })
         .collect()
 }

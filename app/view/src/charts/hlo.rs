@@ -109,6 +109,5 @@ fn time_line(node: &HloNode, frame: &ChartFrame) -> String {
         .op
         .exposed_ps
         .map(|time| format!("exposed {}", frame.time(time.ps())));
-    let parts: Vec<String> = [own, share, exposed].into_iter().flatten().collect();
-    parts.join(" · ")
+    joined([own, share, exposed].into_iter().flatten(), " · ")
 }

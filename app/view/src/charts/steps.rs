@@ -112,8 +112,9 @@ impl Chart for StepsChart<'_> {
             let mut parts = self.bars.bars.iter().flat_map(|bar| &bar.parts);
             parts.any(|(other, _)| other == part)
         };
-        let parts = StepPart::ALL.into_iter().filter(occurs);
-        parts
+        StepPart::ALL
+            .into_iter()
+            .filter(occurs)
             .map(|part| ChartSwatch::new(role_of(part), part.title()))
             .collect()
     }

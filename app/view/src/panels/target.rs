@@ -6,7 +6,7 @@
 use crate::prelude::*;
 use analysis::Cell;
 
-use crate::state::{HighlightedLabels, ViewCommand};
+use crate::state::{HighlightedLabels, ViewCommand, ViewCommands};
 use crate::timeline::trace::OpenTrace;
 
 /// Columns with the length of something that begins at `start_ps`.
@@ -154,7 +154,7 @@ impl RowTarget {
     }
 
     /// The commands that show it.
-    pub fn commands(&self, trace: &OpenTrace) -> Vec<ViewCommand> {
+    pub fn commands(&self, trace: &OpenTrace) -> ViewCommands {
         match self {
             Self::Slice(slice) => vec![ViewCommand::GoTo(*slice)],
             Self::Range(range) => {

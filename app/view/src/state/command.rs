@@ -158,6 +158,9 @@ pub struct Note {
     pub text: String,
 }
 
+/// Changes of the view, in the order in which they are made.
+pub type ViewCommands = Vec<ViewCommand>;
+
 /// A change of the view.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ViewCommand {

@@ -141,7 +141,7 @@ impl Place {
     }
 
     /// What leads there in this trace.
-    pub fn commands(&self, model: &TraceModel) -> Vec<ViewCommand> {
+    pub fn commands(&self, model: &TraceModel) -> ViewCommands {
         let mut commands = Vec::new();
         commands.extend(self.order.map(ViewCommand::OrderDevices));
         let tracks = |wanted: &usize| model.track_ids().nth(*wanted);
@@ -199,8 +199,11 @@ impl std::fmt::Display for Place {
             write!(text, "&name={}", encoded(name))?;
         }
         if !self.pins.is_empty() {
-            let tracks: Vec<String> = self.pins.iter().map(usize::to_string).collect();
-            write!(text, "&pin={}", tracks.join(","))?;
+            write!(
+                text,
+                "&pin={}",
+                joined(self.pins.iter().map(usize::to_string), ",")
+            )?;
         }
         if let Some(mark) = self.mark {
             write!(text, "&mark={}", written(mark))?;
@@ -223,12 +226,14 @@ impl std::fmt::Display for Place {
             }
         }
         if let Some(panels) = &self.panels {
-            let shown: Vec<&str> = PANELS
-                .iter()
-                .filter(|(panel, _)| panels.contains(panel))
-                .map(|(_, name)| *name)
-                .collect();
-            write!(text, "&panels={}", shown.join(","))?;
+            let shown = joined(
+                PANELS
+                    .iter()
+                    .filter(|(panel, _)| panels.contains(panel))
+                    .map(|(_, name)| *name),
+                ",",
+            );
+            write!(text, "&panels={shown}")?;
         }
         f.write_str(text.get(1..).unwrap_or_default())
     }

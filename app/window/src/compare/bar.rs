@@ -5,7 +5,7 @@ use analysis::compare::{ChangeVerdict, Comparison, signed};
 use egui::{DragValue, ProgressBar};
 
 use super::{TraceComparison, second_later};
-use crate::command::{AppCommand, ComparisonCommand};
+use crate::command::{AppCommands, ComparisonCommand};
 use crate::jobs::JobAnswer;
 use crate::keys::hint;
 use crate::panels::widgets::{ResponseExt as _, at_right, remark};
@@ -19,12 +19,7 @@ use view::time_format;
 const ROOMY: f32 = 640.0;
 
 /// The bar below the toolbar.
-pub fn bar_ui(
-    ui: &mut Ui,
-    comparison: &TraceComparison,
-    first: &Workspace,
-    out: &mut Vec<AppCommand>,
-) {
+pub fn bar_ui(ui: &mut Ui, comparison: &TraceComparison, first: &Workspace, out: &mut AppCommands) {
     EguiPanel::top("comparison").show(ui, |ui| {
         ui.spacing_mut().button_padding.y = 0.0;
         ui.spacing_mut().interact_size.y = 18.0;
@@ -58,12 +53,7 @@ pub fn bar_ui(
     });
 }
 
-fn locks_ui(
-    ui: &mut Ui,
-    comparison: &TraceComparison,
-    first: &Workspace,
-    out: &mut Vec<AppCommand>,
-) {
+fn locks_ui(ui: &mut Ui, comparison: &TraceComparison, first: &Workspace, out: &mut AppCommands) {
     ui.spacing_mut().item_spacing.x = 3.0;
     let has_steps = !comparison.alignment().is_empty();
     for (lock, title, about) in ViewLock::ALL {
@@ -97,7 +87,7 @@ fn locks_ui(
     }
 }
 
-fn ends_ui(ui: &mut Ui, comparison: &TraceComparison, out: &mut Vec<AppCommand>) {
+fn ends_ui(ui: &mut Ui, comparison: &TraceComparison, out: &mut AppCommands) {
     ui.menu_button("Close", |ui| {
         for side in TraceSide::BOTH {
             let label = format!(
@@ -150,7 +140,7 @@ fn short(comparison: &Comparison) -> String {
     format!("Median step {}{percent}{doubt}", signed(change))
 }
 
-fn statement_ui(ui: &mut Ui, comparison: &TraceComparison, out: &mut Vec<AppCommand>) {
+fn statement_ui(ui: &mut Ui, comparison: &TraceComparison, out: &mut AppCommands) {
     let theme = theme::current(ui);
     match comparison.compared() {
         JobAnswer::Ready(compared) => {
@@ -160,7 +150,7 @@ fn statement_ui(ui: &mut Ui, comparison: &TraceComparison, out: &mut Vec<AppComm
                 format!("{statement}\n{}", capitalised(why))
             });
             if let Some(why) = &compared.why_not {
-                ui.label(RichText::new(capitalised(why)).color(theme.warning));
+                ui.colored_label(theme.warning, capitalised(why));
             }
             let label = ui.add(
                 Label::new(strong)
@@ -185,7 +175,7 @@ fn statement_ui(ui: &mut Ui, comparison: &TraceComparison, out: &mut Vec<AppComm
 }
 
 /// Progress of the comparison, with a button to stop it.
-fn progress_ui(ui: &mut Ui, comparison: &TraceComparison, out: &mut Vec<AppCommand>) {
+fn progress_ui(ui: &mut Ui, comparison: &TraceComparison, out: &mut AppCommands) {
     let Some(progress) = comparison.progress() else {
         return drop(ui.weak("Comparing …"));
     };

@@ -16,7 +16,7 @@ pub use focus::KeyFocus;
 pub use remap::remapped;
 pub use synonyms::synonyms;
 
-use crate::command::AppCommand;
+use crate::command::{AppCommand, AppCommands};
 use actions::COMPARE;
 
 /// The current key bindings.
@@ -63,7 +63,7 @@ impl Keys {
 
     /// Keys of an action, for display.
     pub fn shown(&self, id: &str) -> String {
-        self.of(id).map(Chord::shown).collect::<Vec<_>>().join("  ")
+        joined(self.of(id).map(Chord::shown), "  ")
     }
 
     /// The held action of this key.
@@ -111,7 +111,7 @@ impl Keys {
         events: &[Event],
         focus: KeyFocus,
         state: Option<&ViewState>,
-    ) -> (Vec<AppCommand>, usize) {
+    ) -> (AppCommands, usize) {
         let has_palette = state.is_some_and(|state| state.shows(Panel::Palette));
         let action_of_event = |event: &Event| match event {
             Event::Key {
@@ -187,7 +187,7 @@ pub fn action_of(id: &str) -> Option<&'static Action> {
 pub fn shown_keys(ctx: &Context, id: &str) -> String {
     let keys = ctx.data(|data| data.get_temp::<Arc<Keys>>(Id::unique("keys")));
     keys.map_or_else(String::new, |keys| {
-        keys.of(id).map(Chord::shown).collect::<Vec<_>>().join(", ")
+        joined(keys.of(id).map(Chord::shown), ", ")
     })
 }
 

@@ -33,7 +33,7 @@ impl ComparisonTables {
         ui: &mut Ui,
         memo: &JobAnswer<TraceCorrespondence>,
         selected: Option<&str>,
-        out: &mut Vec<AppCommand>,
+        out: &mut AppCommands,
     ) {
         let compared = match memo {
             JobAnswer::Ready(compared) => compared,

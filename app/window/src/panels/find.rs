@@ -18,7 +18,7 @@ pub struct PaletteEntry {
     /// The keys of a command, or what kind of thing it is.
     pub note: String,
     /// What choosing it does.
-    pub commands: Vec<AppCommand>,
+    pub commands: AppCommands,
 }
 
 impl PaletteEntry {

@@ -11,12 +11,7 @@ const BAR: Vec2 = vec2(16.0, 26.0);
 const LEAST: f32 = 2.0;
 
 /// The directory, the last runs as bars, and what stops following; `open` is the path of the open trace.
-pub fn followed_ui(
-    ui: &mut Ui,
-    following: &Following,
-    open: Option<&Path>,
-    out: &mut Vec<AppCommand>,
-) {
+pub fn followed_ui(ui: &mut Ui, following: &Following, open: Option<&Path>, out: &mut AppCommands) {
     EguiPanel::top("followed").show(ui, |ui| {
         ui.horizontal(|ui| {
             let (label, about) = if following.is_paused {
@@ -66,7 +61,7 @@ fn run_ui(
     run: &FollowedRun,
     (is_newest, is_open): (bool, bool),
     longest: Picos,
-    out: &mut Vec<AppCommand>,
+    out: &mut AppCommands,
 ) {
     let (rect, response) = ui.allocate_exact_size(BAR, Sense::click());
     let step = match &run.step {

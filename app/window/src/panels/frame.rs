@@ -61,14 +61,14 @@ pub fn sized_ui(
     (panel, name): (fn(&'static str) -> EguiPanel, &'static str),
     (part, most): (PanelPart, f32),
     settings: &Settings,
-    out: &mut Vec<AppCommand>,
-    content: impl FnOnce(&mut Ui, &mut Vec<AppCommand>),
+    out: &mut AppCommands,
+    content: impl FnOnce(&mut Ui, &mut AppCommands),
 ) -> Response {
     let [least, _] = part.limits();
     let most = most.max(least);
     let wanted = settings.sizes.of(part, window_width(ui)).min(most);
     let id = ui.scope_id().with(name);
-    let before: Option<f32> = ui.data(|data| data.get_temp(id.with("wanted")));
+    let before: Option<f32> = kept(ui, id.with("wanted"));
     if before != Some(wanted) {
         // egui keeps the size of a panel, and so it would not follow the window.
         ui.data_mut(|data| {

@@ -61,7 +61,7 @@ pub fn heat_map_ui(
     ui: &mut Ui,
     context: PanelContext<'_>,
     state: &mut HeatMapState,
-    out: &mut Vec<ViewCommand>,
+    out: &mut ViewCommands,
 ) {
     let (Ok(Some(steps)), Ok(Some(parts))) = (
         context.whole.get::<Steps>(),
@@ -141,7 +141,7 @@ fn rows_ui(
     ui: &mut Ui,
     context: PanelContext<'_>,
     (steps, map): (&StepsReport, &HeatMap),
-    out: &mut Vec<ViewCommand>,
+    out: &mut ViewCommands,
 ) {
     let most = (ui.available_height() - 16.0 - AXIS).clamp(120.0, MOST_HEIGHT);
     let row = (most / map.devices.len() as f32)
@@ -289,28 +289,19 @@ fn paint(ui: &Ui, context: PanelContext<'_>, map: &HeatMap, place: &HeatMapGrid)
                         },
                     );
                 }
-                None => drop(painter.hline(
-                    rect.x_range(),
-                    rect.center().y,
-                    Stroke::new(1.0, theme.edge),
-                )),
+                None => drop(painter.hline(rect.x_range(), rect.center().y, (1.0, theme.edge))),
             }
             let number = map.steps.get(step).map_or(0, |step| step.number);
             if at == 0 && scope.as_ref().is_some_and(|scope| scope.contains(&number)) {
                 let column = rect.with_max_y(place.rect.bottom());
-                painter.rect_stroke(
-                    column,
-                    0.0,
-                    Stroke::new(1.0, theme.accent),
-                    StrokeKind::Inside,
-                );
+                painter.rect_stroke(column, 0.0, (1.0, theme.accent), StrokeKind::Inside);
             }
         }
     }
 }
 
 fn cell_ui(ui: &mut Ui, map: &HeatMap, device: &HeatDevice, step: Option<usize>) {
-    ui.label(RichText::new(&device.name).strong());
+    ui.strong(&device.name);
     let median = device
         .median
         .map_or_else(|| "no complete step".to_owned(), time);
@@ -348,7 +339,7 @@ fn lead(
     steps: &StepsReport,
     device: &HeatDevice,
     step: Option<&HeatStep>,
-) -> Vec<ViewCommand> {
+) -> ViewCommands {
     let tracks: BTreeSet<TrackId> = model.tracks_of(device.group).into_iter().collect();
     let own = |step: &HeatStep| {
         steps
@@ -362,7 +353,7 @@ fn lead(
         .filter_map(|lane| model.slices_in(lane, range).next())
         .map(SliceRef::id)
         .next();
-    let mut commands: Vec<ViewCommand> = first.map(ViewCommand::Reveal).into_iter().collect();
+    let mut commands: ViewCommands = first.map(ViewCommand::Reveal).into_iter().collect();
     commands.push(ViewCommand::Mark(range, tracks));
     if let Some(step) = step {
         commands.push(ViewCommand::ShowAround(range));

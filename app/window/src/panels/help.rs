@@ -12,7 +12,7 @@ pub(super) const BESIDE: f32 = 48.0;
 const WIDTH: f32 = 680.0;
 
 /// The window with all keys and mouse actions.
-pub fn help_ui(ctx: &Context, keys: &Keys, settings: &Settings, out: &mut Vec<AppCommand>) {
+pub fn help_ui(ctx: &Context, keys: &Keys, settings: &Settings, out: &mut AppCommands) {
     let mut open = true;
     dialog("Keys and mouse")
         .open(&mut open)

@@ -15,7 +15,7 @@ pub fn histogram_ui(
     ui: &mut Ui,
     histogram: &JobAnswer<Histogram>,
     (name, selected_ps): (&str, i64),
-    out: &mut Vec<ViewCommand>,
+    out: &mut ViewCommands,
 ) {
     let theme = theme::current(ui);
     let Some(histogram) = histogram.latest().filter(|histogram| histogram.count > 0) else {
@@ -67,15 +67,15 @@ fn brush_ui(
     bars: Rect,
     histogram: &Histogram,
     name: &str,
-    out: &mut Vec<ViewCommand>,
+    out: &mut ViewCommands,
 ) {
     let theme = theme::current(ui);
     if response.drag_started()
         && let Some(from) = ui.input(|i| i.pointer.press_origin())
     {
-        ui.data_mut(|data| data.insert_temp(response.id, from));
+        keep(ui, response.id, from);
     }
-    let from = ui.data(|data| data.get_temp::<Pos2>(response.id));
+    let from = kept::<Pos2>(ui, response.id);
     let (Some(from), Some(to)) = (from, response.interact_pointer_pos()) else {
         return;
     };
@@ -122,6 +122,8 @@ fn as_text(histogram: &Histogram) -> String {
         let (from, to) = histogram.bounds(bar);
         format!("{from:.0}\t{to:.0}\t{count}")
     };
-    let lines: Vec<String> = histogram.bars.iter().enumerate().map(line).collect();
-    format!("from_ps\tto_ps\tcount\n{}", lines.join("\n"))
+    format!(
+        "from_ps\tto_ps\tcount\n{}",
+        joined(histogram.bars.iter().enumerate().map(line), "\n")
+    )
 }

@@ -20,7 +20,7 @@ pub fn icicle_ui(
     trace: &OpenTrace,
     (root, time): (&OpNode, TreeTime),
     zoom: &mut Vec<String>,
-    out: &mut Vec<ViewCommand>,
+    out: &mut ViewCommands,
 ) {
     let path = path_of(root, zoom);
     zoom.truncate(path.len().saturating_sub(1));
@@ -31,7 +31,7 @@ pub fn icicle_ui(
                 ui.weak("›");
             }
             if level + 1 == path.len() {
-                ui.label(RichText::new(&node.title).strong());
+                ui.strong(&node.title);
             } else if ui.link(&node.title).clicked() {
                 zoom.truncate(level);
             }
@@ -48,7 +48,7 @@ pub fn icicle_ui(
     };
     let text =
         format!("Width: {width}. A click shows a branch alone, or the slices of an op.{color}");
-    ui.label(RichText::new(text).small().weak());
+    ui.label(remark(text));
     let Some(top) = path.last() else { return };
     let size = vec2(ui.available_width() - 8.0, depth(top) as f32 * LEVEL);
     ScrollArea::vertical()
@@ -104,7 +104,7 @@ struct IcicleWalk<'a> {
     is_compared: bool,
     /// The branch to zoom into, as a path from the topmost one.
     open: Option<Vec<String>>,
-    out: &'a mut Vec<ViewCommand>,
+    out: &'a mut ViewCommands,
 }
 
 impl IcicleWalk<'_> {
@@ -189,7 +189,7 @@ impl IcicleWalk<'_> {
         let response = response
             .on_hover_cursor(CursorIcon::PointingHand)
             .on_hover_ui(|ui| {
-                ui.label(RichText::new(&node.title).strong());
+                ui.strong(&node.title);
                 let own = time(node.self_time_ps);
                 let of_ops = if self.time == TreeTime::SelfTime {
                     format!(", {share} of op time")

@@ -26,7 +26,7 @@ pub fn keys_ui(
     keys: &Keys,
     settings: &Settings,
     changing: &mut KeyEdit,
-    out: &mut Vec<AppCommand>,
+    out: &mut AppCommands,
 ) {
     let mut open = true;
     dialog("Change keys").open(&mut open).anchor(Align2::CENTER_CENTER, Vec2::ZERO).show(ctx, |ui| {
@@ -69,7 +69,7 @@ fn theme_ui(
     keys: &Keys,
     settings: &Settings,
     changing: &mut KeyEdit,
-    out: &mut Vec<AppCommand>,
+    out: &mut AppCommands,
 ) {
     let wanted = changing.filter.to_lowercase();
     let fits = |action: &&Action| {
@@ -102,7 +102,7 @@ fn row_ui(
     keys: &Keys,
     is_changed: bool,
     changing: &mut KeyEdit,
-    out: &mut Vec<AppCommand>,
+    out: &mut AppCommands,
 ) {
     ui.horizontal(|ui| {
         ui.set_min_height(22.0);
@@ -132,7 +132,7 @@ fn row_ui(
 }
 
 /// A key, with a button to remove it.
-fn key_ui(ui: &mut Ui, action: &'static Action, chord: Chord, out: &mut Vec<AppCommand>) {
+fn key_ui(ui: &mut Ui, action: &'static Action, chord: Chord, out: &mut AppCommands) {
     let text = RichText::new(chord.shown())
         .monospace()
         .color(theme::current(ui).text_strong);
@@ -150,7 +150,7 @@ fn add_ui(
     action: &'static Action,
     keys: &Keys,
     changing: &mut KeyEdit,
-    out: &mut Vec<AppCommand>,
+    out: &mut AppCommands,
 ) {
     let waits = changing.waiting == Some(action.id);
     let text = if waits {
@@ -235,21 +235,18 @@ fn taken_ui(
     chord: Chord,
     keys: &Keys,
     changing: &mut KeyEdit,
-    out: &mut Vec<AppCommand>,
+    out: &mut AppCommands,
 ) {
-    let others: Vec<&str> = keys
-        .clashes(action.id, chord)
-        .iter()
-        .map(|other| other.title)
-        .collect();
+    let others = joined(
+        keys.clashes(action.id, chord)
+            .iter()
+            .map(|other| other.title),
+        "; ",
+    );
     ui.horizontal_wrapped(|ui| {
         ui.add_space(24.0);
-        let text = format!(
-            "{} is already used for: {}",
-            chord.shown(),
-            others.join("; ")
-        );
-        ui.label(RichText::new(text).color(theme::current(ui).warning));
+        let text = format!("{} is already used for: {others}", chord.shown());
+        ui.colored_label(theme::current(ui).warning, text);
         if ui.button("Move it here").clicked() {
             changing.taken = None;
             out.push(AppCommand::Remap(Remap::Assign(action.id, chord)));

@@ -21,7 +21,7 @@ pub fn legend_ui(
     trace: &OpenTrace,
     state: &ViewState,
     comparing: bool,
-    out: &mut Vec<ViewCommand>,
+    out: &mut ViewCommands,
 ) {
     let theme = theme::current(ui);
     at_right(ui, |ui| {
@@ -61,9 +61,9 @@ pub fn legend_ui(
                     let room = ui.available_width();
                     if swatch.1.x + mark > room {
                         // What is cut would be read as something else.
-                        let titles: Vec<&str> = rest.iter().map(|(_, title)| *title).collect();
+                        let titles = joined(rest.iter().map(|(_, title)| *title), ", ");
                         ui.add(Label::new(RichText::new("…").weak()).extend())
-                            .on_hover_text(titles.join(", "));
+                            .on_hover_text(titles);
                         break;
                     }
                     match key {

@@ -63,8 +63,8 @@ pub fn memory_curve_ui(
     ui: &mut Ui,
     context: PanelContext<'_>,
     state: &mut MemoryCurveState,
-    commands: &mut Vec<AppCommand>,
-    out: &mut Vec<ViewCommand>,
+    commands: &mut AppCommands,
+    out: &mut ViewCommands,
 ) {
     let Some(report) = context.report_ui::<Memory>(ui) else {
         return;
@@ -105,13 +105,10 @@ pub fn memory_curve_ui(
             "At the cursor"
         };
         let used = number(curve.used_bytes as f64, Unit::Bytes);
-        ui.label(
-            RichText::new(format!(
-                "{what}, {}: {used} in use",
-                time(curve.at.since_origin())
-            ))
-            .strong(),
-        );
+        ui.strong(format!(
+            "{what}, {}: {used} in use",
+            time(curve.at.since_origin())
+        ));
         if curve.at != curve.peak_at && ui.button("At the peak").clicked() {
             next = Some(None);
         }
@@ -167,7 +164,7 @@ fn choose_ui(ui: &mut Ui, report: &MemoryReport, state: &mut MemoryCurveState) -
         list.response
             .labeled(Role::ComboBox, format_args!("Memory: {own}"));
     } else {
-        ui.label(RichText::new(&own).small());
+        ui.small(&own);
     }
     Some(state.memory.clone().filter(is_there).unwrap_or(own))
 }

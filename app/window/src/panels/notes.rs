@@ -7,7 +7,7 @@ use egui::text::{CCursor, CCursorRange};
 use crate::keys::KeyFocus;
 use view::state::Note;
 
-pub fn notes_ui(ctx: &Context, state: &ViewState, out: &mut Vec<ViewCommand>) {
+pub fn notes_ui(ctx: &Context, state: &ViewState, out: &mut ViewCommands) {
     let mut open = true;
     let window = Window::new("Notes")
         .open(&mut open)
@@ -61,7 +61,7 @@ pub fn edit(ctx: &Context, note: usize) {
 
 /// Gives the field the focus that was wanted for it, and selects its text.
 fn take_focus(ui: &Ui, note: usize, field: &Response, text: &str) {
-    if ui.data(|data| data.get_temp::<usize>(edited_id())) != Some(note) {
+    if kept::<usize>(ui, edited_id()) != Some(note) {
         return;
     }
     field.request_focus();
@@ -79,7 +79,7 @@ fn take_focus(ui: &Ui, note: usize, field: &Response, text: &str) {
     field.scroll_to_me(None);
 }
 
-fn note_ui(ui: &mut Ui, i: usize, note: &Note, out: &mut Vec<ViewCommand>) {
+fn note_ui(ui: &mut Ui, i: usize, note: &Note, out: &mut ViewCommands) {
     ui.horizontal(|ui| {
         let at = note.range.start.since_origin();
         ui.link(time(at))

@@ -119,7 +119,7 @@ pub fn palette_ui(
     ctx: &Context,
     context: PaletteContext<'_>,
     typed: &mut PaletteInput,
-    out: &mut Vec<AppCommand>,
+    out: &mut AppCommands,
 ) {
     let mut done = false;
     let window = dialog("Commands").title_bar(false);

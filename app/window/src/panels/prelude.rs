@@ -3,9 +3,10 @@
 pub(super) use super::context::{PanelContext, computing_ui, section_ui};
 pub(super) use super::number::number;
 pub(super) use super::widgets::{
-    ResponseExt as _, at_right, check_box, close_button, dialog, remark, remark_ui, text_field,
+    ResponseExt as _, at_right, check_box, close_button, dialog, keep, kept, remark, remark_ui,
+    text_field,
 };
-pub(super) use crate::command::{AppCommand, ComparisonCommand};
+pub(super) use crate::command::{AppCommand, AppCommands, ComparisonCommand};
 pub(super) use crate::drawing::chart_ui;
 pub(super) use crate::jobs::{JobAnswer, WakeUi, Worker};
 pub(super) use crate::keys::hint;

@@ -15,7 +15,7 @@ const HEIGHTS: [f32; 3] = [48.0, 38.0, 24.0];
 pub struct DraggedTab(pub &'static str);
 
 /// The entry that moves a tab to the other side.
-pub fn move_menu(ui: &mut Ui, id: &'static str, below: bool, view: &mut Vec<ViewCommand>) {
+pub fn move_menu(ui: &mut Ui, id: &'static str, below: bool, view: &mut ViewCommands) {
     let label = if below {
         "Move to the right"
     } else {
@@ -42,7 +42,7 @@ pub fn rail_ui(
     ui: &mut Ui,
     context: PanelContext<'_>,
     without_data: &[TabWithoutData],
-    out: &mut Vec<ViewCommand>,
+    out: &mut ViewCommands,
 ) {
     let shown: Vec<&'static Tab> = offered(context).collect();
     let room = ui.available_height() - 8.0;
@@ -75,7 +75,7 @@ fn entry_ui(
     (tab, why_empty): (&'static Tab, Option<&str>),
     size: Vec2,
     named: bool,
-    out: &mut Vec<ViewCommand>,
+    out: &mut ViewCommands,
 ) {
     let theme = theme::current(ui);
     let (state, id, title) = (context.state, tab.id, tab.full_title(context));

@@ -24,7 +24,7 @@ pub fn roofline_ui(
     ui: &mut Ui,
     context: PanelContext<'_>,
     memory: &mut RooflinePlot,
-    out: &mut Vec<ViewCommand>,
+    out: &mut ViewCommands,
 ) {
     let report = match context.reports.get::<Roofline>() {
         Ok(Some(report)) => report,
@@ -128,7 +128,7 @@ fn head_ui(ui: &mut Ui, report: &RooflineReport, memory: &mut RooflinePlot) {
             .device_type
             .clone()
             .unwrap_or_else(|| "device".to_owned());
-        ui.label(RichText::new(name).strong());
+        ui.strong(name);
         for ridge in report
             .ridges
             .iter()
@@ -138,7 +138,7 @@ fn head_ui(ui: &mut Ui, report: &RooflineReport, memory: &mut RooflinePlot) {
                 "ridge point at {}",
                 number(ridge.flops_per_byte, Unit::FlopPerByte)
             );
-            ui.label(RichText::new(text).small().weak()).on_hover_text(
+            ui.label(remark(text)).on_hover_text(
                 "Below the ridge point HBM bandwidth is the limit, above it compute",
             );
         }
@@ -151,7 +151,7 @@ fn head_ui(ui: &mut Ui, report: &RooflineReport, memory: &mut RooflinePlot) {
 }
 
 fn point_ui(ui: &mut Ui, point: &RooflinePoint) {
-    ui.label(RichText::new(&*point.name).strong());
+    ui.strong(&*point.name);
     if !point.program.is_empty() {
         ui.weak(format!("{} · {}", point.group.title(), point.program));
     }

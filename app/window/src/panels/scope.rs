@@ -9,7 +9,7 @@ pub fn scope_ui(
     ui: &mut Ui,
     context: PanelContext<'_>,
     subject: TabSubject,
-    out: &mut Vec<ViewCommand>,
+    out: &mut ViewCommands,
 ) {
     let steps = context
         .whole

@@ -137,7 +137,7 @@ impl ServerRuns {
     }
 
     /// Draws the dialog, if it is open; the run at `open` is not offered to be compared with itself.
-    pub fn dialog_ui(&mut self, ctx: &Context, open: Option<&Path>, out: &mut Vec<AppCommand>) {
+    pub fn dialog_ui(&mut self, ctx: &Context, open: Option<&Path>, out: &mut AppCommands) {
         let Some(beside) = self.dialog else { return };
         let open = open.filter(|_| beside);
         let mut done = ctx.input(|input| input.key_pressed(Key::Escape));
@@ -179,10 +179,10 @@ impl ServerRuns {
     }
 
     /// Draws the list; nothing if there is no server.
-    pub fn list_ui(&mut self, ui: &mut Ui, out: &mut Vec<AppCommand>) {
+    pub fn list_ui(&mut self, ui: &mut Ui, out: &mut AppCommands) {
         let Some(Some(page)) = self.list.latest() else {
             if let JobAnswer::Failed { error, .. } = self.list.memo() {
-                ui.label(RichText::new(error).color(theme::current(ui).error));
+                ui.colored_label(theme::current(ui).error, error);
                 ui.add_space(18.0);
             }
             return;
@@ -226,7 +226,7 @@ impl ServerRuns {
         ui: &mut Ui,
         beside: bool,
         open: Option<&Path>,
-        out: &mut Vec<AppCommand>,
+        out: &mut AppCommands,
     ) -> bool {
         let Some(Some(page)) = self.list.latest() else {
             return false;
@@ -309,11 +309,7 @@ fn facts(run: &OfferedRun, now_s: u64) -> String {
         .bytes
         .map(|bytes| analysis::number::value(bytes as f64, Unit::Bytes));
     let age = run.modified_s.map(|at| ago(now_s.saturating_sub(at)));
-    [hosts, size, age]
-        .into_iter()
-        .flatten()
-        .collect::<Vec<_>>()
-        .join(" · ")
+    joined([hosts, size, age].into_iter().flatten(), " · ")
 }
 
 /// How long ago something was, in the largest unit of which there are two.

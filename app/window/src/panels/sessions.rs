@@ -3,9 +3,9 @@
 use super::prelude::*;
 
 /// Saves the view as a session.
-pub fn keep_ui(ui: &mut Ui, sessions: &SessionStore, out: &mut Vec<AppCommand>) {
+pub fn keep_ui(ui: &mut Ui, sessions: &SessionStore, out: &mut AppCommands) {
     let id = Id::unique("session name");
-    let mut name: String = ui.data(|data| data.get_temp(id)).unwrap_or_default();
+    let mut name: String = kept(ui, id).unwrap_or_default();
     let mut done = false;
     ui.horizontal(|ui| {
         let usual = sessions.open_name().unwrap_or("name of the session");
@@ -33,11 +33,11 @@ pub fn keep_ui(ui: &mut Ui, sessions: &SessionStore, out: &mut Vec<AppCommand>) 
         name.clear();
         ui.close();
     }
-    ui.data_mut(|data| data.insert_temp(id, name));
+    keep(ui, id, name);
 }
 
 /// The list of sessions, to open or delete.
-pub fn sessions_ui(ui: &mut Ui, sessions: &SessionStore, out: &mut Vec<AppCommand>) {
+pub fn sessions_ui(ui: &mut Ui, sessions: &SessionStore, out: &mut AppCommands) {
     for name in sessions.names() {
         ui.horizontal(|ui| {
             let is_open = sessions.open_name() == Some(name);

@@ -75,8 +75,8 @@ pub fn tables_ui(
     context: PanelContext<'_>,
     (tab, reports): (&'static str, &[&'static str]),
     browser: &mut TableBrowser,
-    out: &mut Vec<AppCommand>,
-    view: &mut Vec<ViewCommand>,
+    out: &mut AppCommands,
+    view: &mut ViewCommands,
 ) {
     let Some(first) = first_of(reports, |id| context.reports.by_id(id).is_ok()) else {
         return;
@@ -127,8 +127,8 @@ pub fn trace_table_ui(
     table: &Table,
     sorted: &mut SortedTable,
     (selected, is_marked): (Option<SliceId>, IsMarked<'_>),
-    out: &mut Vec<AppCommand>,
-    view: &mut Vec<ViewCommand>,
+    out: &mut AppCommands,
+    view: &mut ViewCommands,
 ) {
     let steps = context.whole.ready::<Steps>();
     let target = |row: usize| {
@@ -156,7 +156,7 @@ pub fn one_table_ui(
     table: &Table,
     sorted: &mut SortedTable,
     about: RowReactions<'_>,
-    out: &mut Vec<AppCommand>,
+    out: &mut AppCommands,
 ) -> Option<usize> {
     head_ui(ui, table, sorted, out);
     if table.rows.is_empty() {
@@ -305,14 +305,14 @@ fn title_of_table(context: PanelContext<'_>, id: &'static str, number: usize) ->
 /// Explains why a report has no answer.
 fn nothing_ui(ui: &mut Ui, id: &str, reason: &str) {
     ui.add_space(10.0);
-    ui.label(RichText::new(format!("{}: no data", title_of(id))).strong());
+    ui.strong(format!("{}: no data", title_of(id)));
     reason_ui(ui, reason);
 }
 
 /// Width of what stands beside the field that filters rows.
 const BESIDE_FILTER: f32 = 250.0;
 
-fn head_ui(ui: &mut Ui, table: &Table, sorted: &mut SortedTable, out: &mut Vec<AppCommand>) {
+fn head_ui(ui: &mut Ui, table: &Table, sorted: &mut SortedTable, out: &mut AppCommands) {
     ui.horizontal(|ui| {
         let width = (ui.available_width() - BESIDE_FILTER).clamp(80.0, 190.0);
         text_field(ui, &mut sorted.filter, "Filter rows", "Filter rows", width)

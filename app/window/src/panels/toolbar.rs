@@ -29,7 +29,7 @@ pub fn toolbar_ui(
     settings: &Settings,
     sessions: &SessionStore,
     runs: &ServerRuns,
-    out: &mut Vec<AppCommand>,
+    out: &mut AppCommands,
 ) {
     let (state, trace) = open.map(|open| (&open.state, &open.trace)).unzip();
     // Beside the open run.
@@ -72,7 +72,7 @@ fn files_ui(
     state: Option<&ViewState>,
     settings: &Settings,
     others: &[OtherRun<'_>],
-    out: &mut Vec<AppCommand>,
+    out: &mut AppCommands,
 ) {
     let open = ui.add(Button::new("Open…").shortcut_text(in_menu(ui, "open")));
     open.labeled(Role::Button, "Open…");
@@ -100,12 +100,7 @@ fn in_menu(ui: &Ui, id: &str) -> String {
 }
 
 /// Buttons that show and hide panels, from the right.
-fn panels_ui(
-    ui: &mut Ui,
-    state: Option<&ViewState>,
-    settings: &Settings,
-    out: &mut Vec<AppCommand>,
-) {
+fn panels_ui(ui: &mut Ui, state: Option<&ViewState>, settings: &Settings, out: &mut AppCommands) {
     let Some(state) = state else {
         theme_ui(ui, settings.theme, out);
         ui.button("Help")
@@ -163,12 +158,7 @@ fn width_of_title(ui: &Ui, trace: &OpenTrace) -> f32 {
 }
 
 /// The menu that opens a second file to compare with.
-fn compare_ui(
-    ui: &mut Ui,
-    settings: &Settings,
-    others: &[OtherRun<'_>],
-    out: &mut Vec<AppCommand>,
-) {
+fn compare_ui(ui: &mut Ui, settings: &Settings, others: &[OtherRun<'_>], out: &mut AppCommands) {
     let menu = ui.menu_button("Compare with…", |ui| {
         for (name, path) in others {
             ui.button(*name)
@@ -195,7 +185,7 @@ fn compare_ui(
         .on_hover_text("Open a second profile beside this one");
 }
 
-fn recent_ui(ui: &mut Ui, settings: &Settings, out: &mut Vec<AppCommand>) {
+fn recent_ui(ui: &mut Ui, settings: &Settings, out: &mut AppCommands) {
     if settings.recent.is_empty() {
         return;
     }
@@ -208,7 +198,7 @@ fn recent_ui(ui: &mut Ui, settings: &Settings, out: &mut Vec<AppCommand>) {
 }
 
 /// Sessions and pictures.
-fn keep_ui(ui: &mut Ui, sessions: &SessionStore, out: &mut Vec<AppCommand>) {
+fn keep_ui(ui: &mut Ui, sessions: &SessionStore, out: &mut AppCommands) {
     ui.menu_button("Save", |ui| {
         sessions::keep_ui(ui, sessions, out);
         sessions::sessions_ui(ui, sessions, out);
@@ -238,7 +228,7 @@ fn keep_ui(ui: &mut Ui, sessions: &SessionStore, out: &mut Vec<AppCommand>) {
     });
 }
 
-fn view_ui(ui: &mut Ui, open: &Workspace, settings: &Settings, out: &mut Vec<AppCommand>) {
+fn view_ui(ui: &mut Ui, open: &Workspace, settings: &Settings, out: &mut AppCommands) {
     let state = &open.state;
     ui.separator();
     ui.spacing_mut().item_spacing.x = 4.0;
@@ -291,7 +281,7 @@ fn view_ui(ui: &mut Ui, open: &Workspace, settings: &Settings, out: &mut Vec<App
     ui.spacing_mut().item_spacing.x = 8.0;
 }
 
-fn view_menu(ui: &mut Ui, open: &Workspace, settings: &Settings, out: &mut Vec<AppCommand>) {
+fn view_menu(ui: &mut Ui, open: &Workspace, settings: &Settings, out: &mut AppCommands) {
     let state = &open.state;
     for id in ["fold-all", "unfold-all", "hide-empty", "show-all"] {
         if action_button(ui, id).clicked() {
@@ -373,7 +363,7 @@ fn action_button(ui: &mut Ui, id: &str) -> Response {
 }
 
 /// All colour presets with their category colours.
-fn colors_ui(ui: &mut Ui, current: Preset, out: &mut Vec<AppCommand>) {
+fn colors_ui(ui: &mut Ui, current: Preset, out: &mut AppCommands) {
     let dark = ui.visuals().dark_mode;
     Grid::new("colours")
         .num_columns(2)
@@ -397,7 +387,7 @@ fn colors_ui(ui: &mut Ui, current: Preset, out: &mut Vec<AppCommand>) {
         });
 }
 
-fn theme_ui(ui: &mut Ui, current: ThemeChoice, out: &mut Vec<AppCommand>) {
+fn theme_ui(ui: &mut Ui, current: ThemeChoice, out: &mut AppCommands) {
     let dark = ui.visuals().dark_mode;
     let (label, choice) = if dark {
         ("Light", ThemeChoice::Light)

@@ -47,6 +47,16 @@ pub fn choices_ui<T: PartialEq>(
     }
 }
 
+/// What was kept at an id, in this run of the program.
+pub fn kept<T: 'static + Clone + Send + Sync>(ui: &Ui, id: Id) -> Option<T> {
+    ui.data(|data| data.get_temp(id))
+}
+
+/// Keeps a value at an id for the next frames.
+pub fn keep<T: 'static + Clone + Send + Sync>(ui: &Ui, id: Id, value: T) {
+    ui.data_mut(|data| data.insert_temp(id, value));
+}
+
 impl ResponseExt for Response {
     fn labeled(&self, role: Role, label: impl Display) {
         self.widget_info(|| WidgetInfo::labeled(role, true, label.to_string()));

@@ -15,7 +15,7 @@ pub fn filter_ui(
     rect: Rect,
     state: &ViewState,
     name: Option<&'static str>,
-    out: &mut Vec<ViewCommand>,
+    out: &mut ViewCommands,
 ) {
     let theme = theme::current(ui);
     ui.painter().rect_filled(rect, 0.0, theme.labels);
@@ -52,7 +52,7 @@ pub fn filter_ui(
 }
 
 /// Shown in place of the tracks if none is visible.
-pub fn nothing_left_ui(ui: &mut Ui, canvas: Rect, state: &ViewState, out: &mut Vec<ViewCommand>) {
+pub fn nothing_left_ui(ui: &mut Ui, canvas: Rect, state: &ViewState, out: &mut ViewCommands) {
     let text = if state.track_filter.is_empty() {
         "All tracks are hidden.".to_owned()
     } else {

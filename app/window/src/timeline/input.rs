@@ -65,7 +65,7 @@ impl InputState {
         ui: &Ui,
         touch: &InputTarget<'_>,
         state: &ViewState,
-        out: &mut Vec<ViewCommand>,
+        out: &mut ViewCommands,
     ) {
         let InputTarget {
             canvas,
@@ -109,7 +109,7 @@ impl InputState {
         ui: &Ui,
         touch: &InputTarget<'_>,
         state: &ViewState,
-        out: &mut Vec<ViewCommand>,
+        out: &mut ViewCommands,
     ) {
         let InputTarget {
             canvas,
@@ -171,7 +171,7 @@ impl InputState {
         ui: &Ui,
         touch: &InputTarget<'_>,
         state: &ViewState,
-        out: &mut Vec<ViewCommand>,
+        out: &mut ViewCommands,
     ) -> bool {
         let canvas = touch.canvas;
         if state.mouse == MouseMode::Zoom
@@ -204,7 +204,7 @@ impl InputState {
         self.zoom_box
     }
 
-    fn keys(&mut self, ui: &Ui, touch: &InputTarget<'_>, anchor: f64, out: &mut Vec<ViewCommand>) {
+    fn keys(&mut self, ui: &Ui, touch: &InputTarget<'_>, anchor: f64, out: &mut ViewCommands) {
         let InputTarget { rect, scroll, .. } = *touch;
         let focus = KeyFocus::of(ui.ctx());
         if focus == KeyFocus::Text || !touch.hears_keys || !ui.input(|i| i.focused) {
@@ -326,7 +326,7 @@ impl InputTarget<'_> {
 
 /// The wheel: scroll; with Ctrl or as a pinch: zoom; sideways or with Shift: pan. If the wheel zooms, Ctrl swaps
 /// zooming and scrolling.
-fn wheel(ui: &Ui, touch: &InputTarget<'_>, anchor: f64, out: &mut Vec<ViewCommand>) {
+fn wheel(ui: &Ui, touch: &InputTarget<'_>, anchor: f64, out: &mut ViewCommands) {
     let InputTarget { rect, scroll, .. } = *touch;
     let (zoom, delta) = ui.input(|i| (f64::from(i.zoom_delta()), i.smooth_scroll_delta()));
     let is_pinch = ui.input(|i| {

@@ -47,7 +47,7 @@ pub fn cursor(
     if canvas.x_range().contains(x) {
         for strip in strips {
             ui.painter_at(canvas)
-                .vline(x, strip.y_range(), Stroke::new(1.0, theme.accent));
+                .vline(x, strip.y_range(), (1.0, theme.accent));
         }
     }
 }
@@ -64,7 +64,7 @@ pub fn notes(
     let tags = tags(painter, ruler, state, pointer, &x_of);
     for (x, room, note) in note_places(painter, ruler, state, &tags, x_of) {
         let (top, r) = (ruler.bottom() - 11.0, 4.0);
-        painter.vline(x, top..=ruler.bottom(), Stroke::new(1.5, theme.warning));
+        painter.vline(x, top..=ruler.bottom(), (1.5, theme.warning));
         let flag = vec![
             pos2(x, top),
             pos2(x + 2.0 * r, top + r),
@@ -147,13 +147,13 @@ pub fn between_cursors(
     painter.hline(
         left.max(ruler.left())..=right.min(ruler.right()),
         y,
-        Stroke::new(2.0, theme.accent),
+        (2.0, theme.accent),
     );
     for x in [left, right] {
         painter.vline(
             x,
             ruler.bottom() - 16.0..=ruler.bottom(),
-            Stroke::new(1.5, theme.accent),
+            (1.5, theme.accent),
         );
     }
     for (x, at) in cursors(painter, ruler, state, x_of) {

@@ -136,7 +136,7 @@ impl Timeline {
         trace: &OpenTrace,
         state: &ViewState,
         known: &TimelineContext<'_>,
-        out: &mut Vec<ViewCommand>,
+        out: &mut ViewCommands,
     ) {
         let theme = theme::current(ui);
         let rect = ui.available_rect_before_wrap();
@@ -271,7 +271,7 @@ impl Timeline {
         state: &ViewState,
         (rows, scroll, has_other): (&VisibleRows, f32, bool),
         rows_of: impl Fn(&ViewState) -> VisibleRows,
-        out: &mut Vec<ViewCommand>,
+        out: &mut ViewCommands,
     ) {
         let time = state.place.time;
         if has_other {

@@ -66,7 +66,7 @@ pub fn canvas(
             (model, tree),
             colors,
         );
-        painter.hline(canvas.x_range(), split, Stroke::new(2.0, colors.theme.edge));
+        painter.hline(canvas.x_range(), split, (2.0, colors.theme.edge));
     }
     let mut over = Drawing::new(canvas.width(), canvas.height(), ColorRole::Canvas);
     shapes::selection(&mut over, list, (0.0, 0.0));

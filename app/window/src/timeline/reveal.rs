@@ -29,7 +29,7 @@ pub fn reveal(
     trace: &OpenTrace,
     state: &ViewState,
     window: &LayoutWindow<'_>,
-    out: &mut Vec<ViewCommand>,
+    out: &mut ViewCommands,
 ) {
     let (item, depth) = match (state.reveal, state.reveal_track) {
         (Some(slice), _) => {
@@ -100,7 +100,7 @@ pub fn reveal(
 }
 
 /// Shows a derived track that has no row: one that was just added has none before the next frame.
-fn reveal_derived(trace: &OpenTrace, state: &ViewState, scroll: f32, out: &mut Vec<ViewCommand>) {
+fn reveal_derived(trace: &OpenTrace, state: &ViewState, scroll: f32, out: &mut ViewCommands) {
     if !state.track_filter.is_empty() {
         out.push(ViewCommand::FilterTracks(String::new()));
     } else if trace.tree.queries() == state.queries {

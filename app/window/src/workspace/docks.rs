@@ -3,7 +3,6 @@
 use crate::prelude::*;
 use egui::{Area, Order, UiBuilder};
 
-use crate::AppCommand;
 use crate::panels::comparison_tables::ComparisonTables;
 use crate::panels::context::PanelContext;
 use crate::panels::dock::{self, PanelState};
@@ -14,12 +13,13 @@ use crate::panels::tabs_with_data::TabsWithData;
 use crate::panels::widgets::ResponseExt as _;
 use crate::settings::{PanelPart, Settings};
 use crate::theme;
+use crate::{AppCommand, AppCommands};
 
 pub(super) fn tabs_ui(
     ui: &mut Ui,
     context: PanelContext<'_>,
     with_data: &TabsWithData,
-    out: &mut Vec<AppCommand>,
+    out: &mut AppCommands,
 ) {
     let mut wanted = Vec::new();
     rail_ui(ui, context, with_data.without(), &mut wanted);
@@ -33,7 +33,7 @@ pub(super) fn docks_ui(
     memory: &mut PanelState,
     mut comparison: Option<&mut ComparisonTables>,
     settings: &Settings,
-    out: &mut Vec<AppCommand>,
+    out: &mut AppCommands,
 ) -> f32 {
     let state = context.state;
     let height = ui.available_height();
@@ -93,7 +93,7 @@ fn overlay_ui(
     memory: &mut PanelState,
     comparison: Option<&mut ComparisonTables>,
     (part, settings): (PanelPart, &Settings),
-    out: &mut Vec<AppCommand>,
+    out: &mut AppCommands,
 ) -> f32 {
     /// Width of the timeline that remains visible.
     const BESIDE: f32 = 48.0;

@@ -168,8 +168,9 @@ fn of_steps(
 ) -> Result<CommandOutcome> {
     let loading = Loading::new(&args.assume, stderr)?;
     let open = |run: &Path| {
-        let session = loading.open(run, None, OutputFormat::Text, false);
-        session.map_err(|error| error.on_command_line())
+        loading
+            .open(run, None, OutputFormat::Text, false)
+            .map_err(|error| error.on_command_line())
     };
     let mut line = StageLine::new(stderr);
     let wanted = WantedSteps {

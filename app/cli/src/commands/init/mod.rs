@@ -73,8 +73,9 @@ fn by_reason(unguarded: &[Unguarded]) -> Vec<String> {
             None => reasons.push((why, vec![gate])),
         }
     }
-    let said = reasons.iter();
-    said.map(|(why, gates)| format!("{}: {why}", gates.join(", ")))
+    reasons
+        .iter()
+        .map(|(why, gates)| format!("{}: {why}", gates.join(", ")))
         .collect()
 }
 

@@ -44,7 +44,7 @@ pub fn details_ui(
     context: PanelContext<'_>,
     known: DetailsContext<'_>,
     memory: &mut PanelState,
-    out: &mut Vec<ViewCommand>,
+    out: &mut ViewCommands,
 ) {
     let trace = context.trace;
     let Some(selected) = context.state.place.selection else {
@@ -115,7 +115,7 @@ fn transfer_ui(
     ui: &mut Ui,
     context: PanelContext<'_>,
     slice: SliceRef<'_>,
-    out: &mut Vec<ViewCommand>,
+    out: &mut ViewCommands,
 ) {
     let model = &context.trace.model;
     let overlap = context.reports.ready::<Overlap>();
@@ -155,7 +155,7 @@ fn heading_ui(
     context: PanelContext<'_>,
     slice: SliceRef<'_>,
     memory: &mut PanelState,
-    out: &mut Vec<ViewCommand>,
+    out: &mut ViewCommands,
 ) {
     let trace = context.trace;
     ui.add_space(4.0);
@@ -166,7 +166,7 @@ fn heading_ui(
     }
     // The buttons are as wide as they were in the last frame, and in the same order as below the name.
     let id = ui.scope_id().with("width of buttons");
-    let width: f32 = ui.data(|data| data.get_temp(id)).unwrap_or(0.0);
+    let width: f32 = kept(ui, id).unwrap_or(0.0);
     ui.horizontal(|ui| {
         let left = ui.cursor().left();
         let room = ui.available_width();
@@ -181,7 +181,7 @@ fn heading_ui(
             .rect
             .width();
         if (needed - width).abs() > 0.5 {
-            ui.data_mut(|data| data.insert_temp(id, needed));
+            keep(ui, id, needed);
             ui.ctx().request_discard("the width of buttons is known");
         }
     });
@@ -195,7 +195,7 @@ fn buttons_ui(
     trace: &OpenTrace,
     slice: SliceRef<'_>,
     memory: &mut PanelState,
-    out: &mut Vec<ViewCommand>,
+    out: &mut ViewCommands,
 ) {
     ui.button("Zoom to it")
         .hint_above("Click twice to show only this slice", "focus")
@@ -247,7 +247,7 @@ fn timing_ui(
     trace: &OpenTrace,
     slice: SliceRef<'_>,
     steps: &[StepBand],
-    out: &mut Vec<ViewCommand>,
+    out: &mut ViewCommands,
 ) {
     let model = &trace.model;
     section(ui, "Timing");
@@ -304,7 +304,7 @@ fn timing_ui(
 }
 
 /// The slices at the other ends of its flows.
-fn flows_ui(ui: &mut Ui, trace: &OpenTrace, slice: SliceRef<'_>, out: &mut Vec<ViewCommand>) {
+fn flows_ui(ui: &mut Ui, trace: &OpenTrace, slice: SliceRef<'_>, out: &mut ViewCommands) {
     let model = &trace.model;
     let incoming: Vec<SliceId> = model
         .flows_to(slice.id())
@@ -347,11 +347,12 @@ fn args_ui(ui: &mut Ui, args: &JobAnswer<Vec<Arg>>) {
                 .on_hover_text("All arguments, one per line")
                 .clicked()
         {
-            let lines: Vec<String> = args
-                .iter()
-                .map(|arg| format!("{}\t{}", arg.name, arg.value))
-                .collect();
-            ui.ctx().copy_text(lines.join("\n"));
+            let lines = joined(
+                args.iter()
+                    .map(|arg| format!("{}\t{}", arg.name, arg.value)),
+                "\n",
+            );
+            ui.ctx().copy_text(lines);
         }
     });
     match args {

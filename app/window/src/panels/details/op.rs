@@ -17,7 +17,7 @@ pub(super) fn op_ui(
     ui: &mut Ui,
     context: PanelContext<'_>,
     slice: SliceRef<'_>,
-    out: &mut Vec<ViewCommand>,
+    out: &mut ViewCommands,
 ) {
     let Some(id) = slice.op() else { return };
     if limits_ui(ui, context, slice, id) {

@@ -161,7 +161,7 @@ impl PathDialog {
                     });
                 });
                 if let Some(notice) = &self.notice {
-                    ui.label(RichText::new(notice).color(theme::current(ui).warning));
+                    ui.colored_label(theme::current(ui).warning, notice);
                 }
                 ui.separator();
                 self.list_ui(ui, &mut answer);

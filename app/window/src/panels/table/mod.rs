@@ -278,7 +278,7 @@ pub fn heading_row_ui(ui: &mut Ui) -> (Rect, Painter) {
     painter.hline(
         rect.x_range(),
         rect.bottom() - 0.5,
-        Stroke::new(1.0, theme::current(ui).edge),
+        (1.0, theme::current(ui).edge),
     );
     (rect, painter)
 }
@@ -359,11 +359,7 @@ pub fn order_mark(painter: &Painter, cell: Rect, descending: bool, color: Color3
     } else {
         cell.top() + 1.0
     };
-    painter.hline(
-        cell.left() + 2.0..=cell.right() - 2.0,
-        y,
-        Stroke::new(2.0, color),
-    );
+    painter.hline(cell.left() + 2.0..=cell.right() - 2.0, y, (2.0, color));
 }
 
 #[cfg(test)]

@@ -114,7 +114,7 @@ fn found_ui(
     context: PanelContext<'_>,
     order: Option<&[u32]>,
     list: &mut ResultList,
-    out: &mut Vec<AppCommand>,
+    out: &mut AppCommands,
 ) {
     let PanelContext { trace, state, .. } = context;
     let Some(found) = context.search.latest().filter(|_| state.is_searching()) else {

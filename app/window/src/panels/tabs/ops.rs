@@ -183,8 +183,8 @@ fn tree_ui(
     ui: &mut Ui,
     context: PanelContext<'_>,
     trees: &mut OpTrees,
-    commands: &mut Vec<AppCommand>,
-    out: &mut Vec<ViewCommand>,
+    commands: &mut AppCommands,
+    out: &mut ViewCommands,
 ) {
     let Some(report) = context.report_ui::<Ops>(ui) else {
         return;
@@ -240,14 +240,14 @@ struct TreeWalk<'a> {
     own: Option<OpId>,
     /// Whether the selection just changed elsewhere, so that its row must be scrolled into view.
     follows: bool,
-    out: &'a mut Vec<ViewCommand>,
+    out: &'a mut ViewCommands,
 }
 
 impl TreeWalk<'_> {
     fn node_ui(&mut self, ui: &mut Ui, node: &OpNode, depth: usize, around: Id) {
         let id = around.with(&node.title);
         let has_children = !node.children.is_empty();
-        let mut open = ui.data(|data| data.get_temp::<bool>(id)).unwrap_or(false);
+        let mut open = kept::<bool>(ui, id).unwrap_or(false);
         // If the op has no row of its own, the row of its branch is selected.
         let is_own = !open && self.own.is_some_and(|own| node.ops.contains(&own));
         let row = node_row_ui(ui, node, (self.whole, self.over), depth, open, is_own);
@@ -256,7 +256,7 @@ impl TreeWalk<'_> {
         }
         if row.clicked() && has_children {
             open = !open;
-            ui.data_mut(|data| data.insert_temp(id, open));
+            keep(ui, id, open);
         }
         if row.clicked() {
             let labels = self.context.trace.labels_of(&node.ops);
@@ -274,7 +274,7 @@ impl TreeWalk<'_> {
     /// The children of a branch with the most self time, and the sum of the others.
     fn children_ui(&mut self, ui: &mut Ui, node: &OpNode, depth: usize, around: Id) {
         let more = around.with("more");
-        let shown = ui.data(|data| data.get_temp::<usize>(more)).unwrap_or(MOST);
+        let shown = kept::<usize>(ui, more).unwrap_or(MOST);
         for child in node.children.iter().take(shown) {
             self.node_ui(ui, child, depth, around);
         }
@@ -292,7 +292,7 @@ impl TreeWalk<'_> {
                 group_digits(rest.len() as u64)
             );
             if ui.link(RichText::new(text).small()).clicked() {
-                ui.data_mut(|data| data.insert_temp(more, shown + MOST));
+                keep(ui, more, shown + MOST);
             }
         });
     }

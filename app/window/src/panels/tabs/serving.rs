@@ -39,7 +39,7 @@ const MOST_HEIGHT: f32 = 320.0;
 const AXIS: f32 = 16.0;
 
 /// The rows, where annotations have ids of requests.
-fn requests_ui(ui: &mut Ui, context: PanelContext<'_>, out: &mut Vec<ViewCommand>) {
+fn requests_ui(ui: &mut Ui, context: PanelContext<'_>, out: &mut ViewCommands) {
     let Some(report) = context.reports.ready::<Serving>() else {
         return;
     };
@@ -114,7 +114,7 @@ fn legend_ui(ui: &mut Ui) {
         ] {
             let (rect, _) = ui.allocate_exact_size(vec2(10.0, 10.0), Sense::hover());
             ui.painter().rect_filled(rect, 2.0, color(theme, phase));
-            ui.label(RichText::new(name).small());
+            ui.small(name);
         }
     });
 }
@@ -181,7 +181,7 @@ fn paint(ui: &Ui, context: PanelContext<'_>, report: &ServingReport, place: &Req
             painter.rect_stroke(
                 whole.expand(3.0),
                 2.0,
-                Stroke::new(1.5, theme.selection),
+                (1.5, theme.selection),
                 StrokeKind::Outside,
             );
         }

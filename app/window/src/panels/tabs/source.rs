@@ -223,7 +223,7 @@ fn stack_ui(ui: &mut Ui, context: PanelContext<'_>, panel: &mut SourcePanel) {
 }
 
 /// The choice of the file, and the button that opens it in an editor.
-fn head_ui(ui: &mut Ui, panel: &mut SourcePanel, all: &[FileTimes], out: &mut Vec<AppCommand>) {
+fn head_ui(ui: &mut Ui, panel: &mut SourcePanel, all: &[FileTimes], out: &mut AppCommands) {
     let Some((file, line)) = panel.place.clone() else {
         return;
     };
@@ -263,13 +263,13 @@ fn head_ui(ui: &mut Ui, panel: &mut SourcePanel, all: &[FileTimes], out: &mut Ve
     });
 }
 
-fn missing_ui(ui: &mut Ui, file: &str, has_ops: bool, out: &mut Vec<AppCommand>) {
+fn missing_ui(ui: &mut Ui, file: &str, has_ops: bool, out: &mut AppCommands) {
     let rest = if has_ops {
         "; the lines with ops:"
     } else {
         ", and no op is on a line of it."
     };
-    ui.label(RichText::new(format!("{file} is not on this machine{rest}")).small());
+    ui.small(format!("{file} is not on this machine{rest}"));
     if platform::IN_BROWSER {
         return;
     }

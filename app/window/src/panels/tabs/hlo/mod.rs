@@ -239,7 +239,7 @@ impl TabPanel for HloPanel {
 }
 
 /// The command that goes to the longest slice of an instruction; `None` if it has no slices of its own.
-fn lead(context: PanelContext<'_>, name: &str, ops: &[OpId], view: &mut Vec<ViewCommand>) {
+fn lead(context: PanelContext<'_>, name: &str, ops: &[OpId], view: &mut ViewCommands) {
     let labels = context.trace.labels_of(&ops.iter().copied().collect());
     if !labels.is_empty() {
         view.extend(
@@ -299,7 +299,7 @@ fn radius_ui(ui: &mut Ui, panel: &mut HloPanel) {
             panel.radius = next;
         }
         if change < 0 {
-            ui.label(RichText::new(format!("radius {}", panel.radius)).small());
+            ui.small(format!("radius {}", panel.radius));
         }
     }
 }
@@ -342,20 +342,16 @@ fn around_ui(
     context: PanelContext<'_>,
     around: &AroundOp,
     next: &mut Clicked,
-    view: &mut Vec<ViewCommand>,
+    view: &mut ViewCommands,
 ) {
     let found = &around.found;
     ui.horizontal_wrapped(|ui| {
         ui.strong(&found.center);
-        ui.label(
-            RichText::new(format!(
-                "in {} · {}",
-                found.program,
-                found.known_from.title()
-            ))
-            .small()
-            .weak(),
-        );
+        ui.label(remark(format!(
+            "in {} · {}",
+            found.program,
+            found.known_from.title()
+        )));
         for caller in &found.called_by {
             if ui
                 .link(RichText::new(format!("inside {caller}")).small())

@@ -13,9 +13,7 @@ pub(super) fn text_ui(
     sums: Option<&str>,
 ) -> Option<(String, Vec<OpId>)> {
     let id = ui.scope_id().with("program text filter");
-    let mut filter = ui
-        .data(|data| data.get_temp::<String>(id))
-        .unwrap_or_default();
+    let mut filter = kept::<String>(ui, id).unwrap_or_default();
     ui.horizontal_wrapped(|ui| {
         text_field(ui, &mut filter, "Filter lines", "Lines that contain", 190.0);
         let known = text.self_time_ps.map_or_else(String::new, |ps| {
@@ -24,7 +22,7 @@ pub(super) fn text_ui(
         });
         remark_ui(ui, &format!("{} lines{known}", text.lines.len()));
     });
-    ui.data_mut(|data| data.insert_temp(id, filter.clone()));
+    keep(ui, id, filter.clone());
     for note in &text.notes {
         ui.label(remark(note));
     }

@@ -15,7 +15,7 @@ use crate::panels::widgets::{value_grid, value_row};
 const HEALTH: f32 = 20.0;
 
 /// Whether the capture is complete enough to be trusted.
-pub fn health_ui(ui: &mut Ui, context: PanelContext<'_>, out: &mut Vec<ViewCommand>) {
+pub fn health_ui(ui: &mut Ui, context: PanelContext<'_>, out: &mut ViewCommands) {
     match context.whole.get::<Doctor>() {
         Ok(Some(_)) => {}
         Ok(None) => return ui.add_space(HEALTH),

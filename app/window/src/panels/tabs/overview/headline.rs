@@ -20,7 +20,7 @@ const SENTENCE: f32 = 34.0;
 const CARD: f32 = 48.0;
 
 /// What limits the run in one sentence, what ran, and what happens once.
-pub fn limit_ui(ui: &mut Ui, context: PanelContext<'_>, view: &mut Vec<ViewCommand>) {
+pub fn limit_ui(ui: &mut Ui, context: PanelContext<'_>, view: &mut ViewCommands) {
     let theme = theme::current(ui);
     let overview = context.reports.overview();
     let limit = context.reports.limit();
@@ -53,7 +53,7 @@ pub fn limit_ui(ui: &mut Ui, context: PanelContext<'_>, view: &mut Vec<ViewComma
         .words(time)
         .into_iter()
         .chain([slices]);
-    remark_ui(ui, &ran.collect::<Vec<_>>().join("  ·  "));
+    remark_ui(ui, &joined(ran, "  ·  "));
     if let Some(outside) = overview.outside(time) {
         remark_ui(ui, &outside);
     }
@@ -143,12 +143,11 @@ fn cards_ui(ui: &mut Ui, figures: &[&KeyFigure]) {
 
 /// Metrics without a value, in one line; the tooltip has the reasons.
 fn unknown_ui(ui: &mut Ui, figures: &[&KeyFigure]) {
-    let titles: Vec<&str> = figures.iter().map(|figure| figure.title).collect();
+    let titles = joined(figures.iter().map(|figure| figure.title), "; ");
     // Some names hold commas.
-    let text = format!("Not known: {}", titles.join("; "));
+    let text = format!("Not known: {titles}");
     let label = Label::new(remark(text)).wrap().sense(Sense::click());
-    let response = ui.add(label);
-    response.on_hover_ui(|ui| {
+    ui.add(label).on_hover_ui(|ui| {
         for figure in figures {
             ui.strong(figure.title);
             for line in about(figure) {

@@ -18,7 +18,7 @@ const HINTS: usize = 3;
 const FIRST_HINT: f32 = 150.0;
 
 /// The first hints; the first of them with its code.
-pub fn to_do_ui(ui: &mut Ui, context: PanelContext<'_>, out: &mut Vec<ViewCommand>) {
+pub fn to_do_ui(ui: &mut Ui, context: PanelContext<'_>, out: &mut ViewCommands) {
     let Some(report) = &context.reports.overview().hints else {
         if context.reports.limit().is_pending() {
             section_ui(ui, "What to do", "");
@@ -60,7 +60,7 @@ fn hint_ui(
     context: PanelContext<'_>,
     (hint, report): (&Hint, &HintsReport),
     before: &[&Hint],
-    out: &mut Vec<ViewCommand>,
+    out: &mut ViewCommands,
 ) {
     let theme = theme::current(ui);
     ui.horizontal_wrapped(|ui| {

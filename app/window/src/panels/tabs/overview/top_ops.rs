@@ -137,7 +137,7 @@ pub fn top_ops_ui(
     ui: &mut Ui,
     context: PanelContext<'_>,
     made: &mut TopOps,
-    out: &mut Vec<ViewCommand>,
+    out: &mut ViewCommands,
 ) {
     let Some(report) = context.reports.ready::<Ops>() else {
         return;
@@ -224,7 +224,7 @@ pub fn top_ops_ui(
 }
 
 /// What a click shows: the slices of the row, and of a single op the longest.
-fn shows(row: &TopOpsRow, report: &OpsReport, trace: &OpenTrace) -> Vec<ViewCommand> {
+fn shows(row: &TopOpsRow, report: &OpsReport, trace: &OpenTrace) -> ViewCommands {
     let ops: BTreeSet<_> = row
         .ops
         .iter()
@@ -232,7 +232,7 @@ fn shows(row: &TopOpsRow, report: &OpsReport, trace: &OpenTrace) -> Vec<ViewComm
         .collect();
     let labels = trace.labels_of(&ops);
     let longest = (!row.is_family()).then(|| trace.longest(&labels)).flatten();
-    let mut commands: Vec<ViewCommand> = longest.map(ViewCommand::GoTo).into_iter().collect();
+    let mut commands: ViewCommands = longest.map(ViewCommand::GoTo).into_iter().collect();
     if !labels.is_empty() {
         commands.push(ViewCommand::highlight(&row.title, labels));
     }
