@@ -1,10 +1,6 @@
 //! What is known of a comparison that is shown.
 
-use std::path::Path;
-
-use analysis::Tabular as _;
-use analysis::compare::{Comparison, Summary};
-use analysis::gates::GatesReport;
+use crate::prelude::*;
 
 /// Everything to show about a comparison.
 #[derive(Clone, Copy)]
@@ -38,17 +34,19 @@ pub enum ShownTables<'a> {
 
 impl ComparedRuns<'_> {
     /// The tables below the chain of causes, without those that it says in full: `listed` differences of the environment.
-    pub fn tables_below_chain(&self, listed: usize) -> Vec<analysis::Table> {
+    pub fn tables_below_chain(&self, listed: usize) -> Vec<Table> {
         let is_said = |id: &str| match id {
             "causes" => true,
             "environment" => self.comparison.environment.len() <= listed,
             _ => false,
         };
-        let tables = self.chosen_tables().into_iter();
-        tables.filter(|table| !is_said(table.id)).collect()
+        self.chosen_tables()
+            .into_iter()
+            .filter(|table| !is_said(table.id))
+            .collect()
     }
 
-    pub fn chosen_tables(&self) -> Vec<analysis::Table> {
+    pub fn chosen_tables(&self) -> Vec<Table> {
         let mut tables = self.comparison.tables();
         if let ShownTables::Only(ids) | ShownTables::Why(ids) = self.shown {
             tables.retain(|table| ids.iter().any(|id| id == table.id));

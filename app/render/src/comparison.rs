@@ -1,16 +1,14 @@
 //! A comparison of two runs, in every format.
 
-use analysis::Tabular as _;
-use analysis::compare::Comparison;
+use crate::prelude::*;
 use analysis::engine::json_text::{JsonText, TruncatedList};
-use analysis::gates::GatesReport;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::json::{FOLLOWING, ToolVersion, end, generator, parted};
 use crate::table::table;
 use crate::verdict_md::VerdictParts;
-use crate::{NamedTable, TextLayout, comparison_md, comparison_screen, markdown, verdict_md};
+use crate::{NamedTable, comparison_md, comparison_screen, markdown, verdict_md};
 
 pub use crate::compared_runs::{ComparedRuns, ShownTables};
 
@@ -25,7 +23,7 @@ pub fn text(compared: &ComparedRuns<'_>, layout: &TextLayout) -> String {
         ShownTables::Why(_) => comparison_screen::why_in_full(compared, layout),
         ShownTables::Only(_) => {
             let tables = compared.chosen_tables();
-            trace_model::joined(tables.iter().map(|one| table(one, layout)), "\n")
+            joined(tables.iter().map(|one| table(one, layout)), "\n")
         }
     }
 }
@@ -41,7 +39,7 @@ pub fn markdown(compared: &ComparedRuns<'_>, layout: &TextLayout) -> String {
             if let Some(gates) = compared.gates {
                 verdict_md::gates_table(&mut text, gates);
             }
-            text.push_str(&comparison_md::blocks(compared.comparison).swap_remove(1));
+            text += &comparison_md::blocks(compared.comparison).swap_remove(1);
         }
     }
     let tables = match compared.shown {

@@ -1,22 +1,19 @@
 //! What to read first of a comparison, as Markdown.
 
-use std::fmt::Write as _;
-
-use analysis::compare::{CauseChain, Comparison, ComparisonSide, Summary, WHY_ROWS};
+use crate::prelude::*;
+use analysis::compare::{CauseChain, ComparisonSide, WHY_ROWS};
 use analysis::reports::hlo::ProgramDiff;
 
 use crate::compared_runs::ComparedRuns;
 use crate::{ROWS_OF_DIFF, markdown};
-use analysis::sentence;
 
 /// What to read first of a comparison as Markdown, in full, without the table, and as one sentence.
 pub fn blocks(comparison: &Comparison) -> Vec<String> {
     let brief = &comparison.brief;
     let bold = |said: &str| format!("**{}**", markdown::escaped(&sentence(said)));
     let plain = |said: &str| markdown::escaped(&sentence(said));
-    let line = |texts: [Option<String>; 3]| {
-        markdown::block(&trace_model::joined(texts.into_iter().flatten(), " "))
-    };
+    let line =
+        |texts: [Option<String>; 3]| markdown::block(&joined(texts.into_iter().flatten(), " "));
     let only = markdown::block(&bold(&comparison.statement));
     if comparison.prediction.is_some() {
         return vec![only.clone(), only];
@@ -32,15 +29,17 @@ pub fn blocks(comparison: &Comparison) -> Vec<String> {
         look.map(|what| plain(&format!("look first at {what}"))),
         brief.record_next.as_deref().map(plain),
     ]);
-    let attribution = comparison.attribution.as_ref();
-    let table = attribution
+    let table = comparison
+        .attribution
+        .as_ref()
         .filter(|_| brief.conclusion.is_some())
         .map(|one| {
             let table = one.why_table(WHY_ROWS);
             markdown::block(&markdown::body(&table, 0))
         });
-    let diff = comparison.program_diff.iter();
-    let diff = diff
+    let diff = comparison
+        .program_diff
+        .iter()
         .flat_map(ProgramDiff::own_tables)
         .map(|table| markdown::block(&markdown::markdown(&table, ROWS_OF_DIFF)));
     let table = table.into_iter().chain(diff).collect::<String>();
@@ -58,8 +57,10 @@ pub fn why_in_full(compared: &ComparedRuns<'_>) -> String {
     let sides = side("Base", &comparison.base, compared.base)
         + &side("Cand", &comparison.cand, compared.cand);
     // Without a difference of the environment the screen has no chain.
-    let causes = comparison.causes.as_ref();
-    let causes = causes.filter(|_| comparison.chain().is_none());
+    let causes = comparison
+        .causes
+        .as_ref()
+        .filter(|_| comparison.chain().is_none());
     sides + &blocks(comparison).swap_remove(1) + &causes.map_or_else(String::new, chain)
 }
 
@@ -89,9 +90,9 @@ fn environment(comparison: &Comparison) -> String {
         .checked_sub(ENVIRONMENT)
         .filter(|more| *more > 0)
     {
-        text.push_str(&markdown::block(&format!(
+        text += &markdown::block(&format!(
             "and {more} more in the table \"Environment\" below."
-        )));
+        ));
     }
     text
 }

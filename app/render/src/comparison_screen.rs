@@ -1,17 +1,13 @@
 //! The screen of `systole compare`: the same work or not, the step, why it changed, what to look at and to record.
 
-use std::fmt::Write as _;
-
-use analysis::compare::{CauseChain, Comparison, MetricChange, WHY_ROWS};
+use crate::prelude::*;
+use analysis::compare::{CauseChain, MetricChange, WHY_ROWS};
 use analysis::reports::hlo::ProgramDiff;
-use analysis::{Tabular as _, distinct, shortened_path};
-use unicode_width::UnicodeWidthStr as _;
+use analysis::{distinct, shortened_path};
 
 use crate::compared_runs::ComparedRuns;
 use crate::table::table;
-use crate::{TextLayout, USUAL_ROWS, gates};
-use analysis::{capitalised, sentence};
-use session::number;
+use crate::{USUAL_ROWS, gates};
 
 /// Lines of the screen at most, where there are at least [`WIDE`] columns.
 const LINES: usize = 35;
@@ -177,8 +173,10 @@ fn chain(comparison: &Comparison, layout: &TextLayout) -> String {
 
 /// The first lines of the chain, and what they leave open.
 fn lines_of(causes: &CauseChain, shown: usize, layout: &TextLayout) -> String {
-    let lines = causes.lines.iter().take(shown);
-    let lines: String = lines
+    let lines: String = causes
+        .lines
+        .iter()
+        .take(shown)
         .map(|line| layout.plain_lines(2, &line.text))
         .collect();
     lines + &layout.dim_lines(2, &causes.ending(shown))
@@ -257,11 +255,11 @@ fn others(comparison: &Comparison, layout: &TextLayout) -> String {
     if count == 0 {
         return String::new();
     }
-    let changed = comparison.classes.iter().filter(|class| {
-        let step = class.step_time();
-        step.is_some_and(MetricChange::is_real)
-    });
-    let changed = changed.count();
+    let changed = comparison
+        .classes
+        .iter()
+        .filter(|class| class.step_time().is_some_and(MetricChange::is_real))
+        .count();
     let text = format!(
         "other classes of steps: {count} compared, {changed} changed by more than noise: --all"
     );

@@ -1,12 +1,11 @@
 //! Tables as comma-separated values (RFC 4180): exact and unscaled, with units in the column names. A file contains one
 //! table, as most programs expect.
 
+use crate::prelude::*;
 use session::tables::CsvCells;
 
 use ::csv::WriterBuilder;
-use analysis::{Cell, CellKind, Column, Provenance, Table, Tabular as _, Unit};
-
-use crate::Document;
+use analysis::{CellKind, Column, Provenance};
 
 /// A table of a report.
 #[derive(Clone, Debug)]
@@ -102,7 +101,7 @@ pub fn one<'a>(tables: &'a [NamedTable], wanted: Option<&str>) -> Result<&'a Nam
 fn there_are(tables: &[NamedTable]) -> String {
     format!(
         "there are {}",
-        trace_model::joined(tables.iter().map(NamedTable::name), ", ")
+        joined(tables.iter().map(NamedTable::name), ", ")
     )
 }
 

@@ -188,16 +188,20 @@ impl Document {
 
     /// The files read, with fingerprints; of two programs those of the first one first.
     pub fn inputs(&self) -> Vec<InputFile> {
-        let sessions = std::iter::once(&self.session).chain(&self.second);
-        sessions.flat_map(InputFile::all).collect()
+        std::iter::once(&self.session)
+            .chain(&self.second)
+            .flat_map(InputFile::all)
+            .collect()
     }
 }
 
 impl InputFile {
     /// The files of a trace, with fingerprints.
     pub fn all(session: &Session) -> Vec<Self> {
-        let sources = session.model().sources().iter();
-        sources
+        session
+            .model()
+            .sources()
+            .iter()
             .map(|source| Self {
                 name: source.name.clone(),
                 path: source.path.as_ref().map(|path| path.display().to_string()),

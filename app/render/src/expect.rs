@@ -1,11 +1,7 @@
 //! Expectations on a screen, those that are not met first.
 
-use std::fmt::Write as _;
-
+use crate::prelude::*;
 use analysis::expect::{ExpectReport, Verdict};
-
-use crate::TextLayout;
-use analysis::capitalised;
 
 /// Column where messages begin.
 const INDENT: usize = 11;
@@ -30,13 +26,13 @@ pub fn lines(report: &ExpectReport, layout: &TextLayout) -> String {
             Verdict::Met => layout.style.dim(&word),
         };
         let message = format!("{}: {}", row.name, row.message);
-        text.push_str(&layout.beside(&format!("  {word}"), INDENT, &message));
+        text += &layout.beside(&format!("  {word}"), INDENT, &message);
     }
     if left_out > 0 {
         let _ = writeln!(text, "  … {left_out} more are met; --top 0 shows all");
     }
     for note in &report.notes {
-        text.push_str(&layout.dim_lines(2, note));
+        text += &layout.dim_lines(2, note);
     }
     text
 }

@@ -1,10 +1,9 @@
 //! Gates at the top of a screen, failed ones first.
 
-use analysis::compare::Comparison;
-use analysis::gates::{Gate, GateLevel, GatesReport, Status};
+use crate::prelude::*;
+use analysis::gates::Gate;
 
-use crate::TextLayout;
-use analysis::{LowerBound, capitalised};
+use analysis::LowerBound;
 
 /// Column where messages begin.
 const INDENT: usize = 16;
@@ -25,7 +24,7 @@ pub fn lines(report: &GatesReport, comparison: Option<&Comparison>, layout: &Tex
             Status::Pass => layout.style.dim(&word),
             _ => layout.style.warn(&word),
         };
-        text.push_str(&layout.beside(&format!("  {word}"), INDENT, &message));
+        text += &layout.beside(&format!("  {word}"), INDENT, &message);
     }
     text
 }

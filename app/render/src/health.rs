@@ -1,17 +1,14 @@
 //! The screen of `doctor`: findings, import log, clocks, memory, and facts that the format does not record.
 
-use std::fmt::Write as _;
-
+use crate::prelude::*;
+use analysis::is_printable;
 use analysis::reports::summary::doctor::CaptureFact;
 use analysis::reports::{CaptureFinding, Doctor, DoctorReport};
-use analysis::{Unit, is_printable, printable};
 use trace_model::Severity;
-use unicode_width::UnicodeWidthStr as _;
 
+use crate::AnsiStyle;
 use crate::layout::padded;
 use crate::table::{shortened, table};
-use crate::{AnsiStyle, Document, TextLayout};
-use session::number;
 
 /// Column where sentences begin.
 const INDENT: usize = 10;
@@ -50,7 +47,7 @@ pub fn screen(document: &Document, layout: &TextLayout) -> String {
 pub fn findings(report: &DoctorReport, layout: &TextLayout) -> String {
     let mut text = layout.heading("Findings");
     if report.findings.is_empty() {
-        text.push_str(&layout.plain_lines(2, report.nothing_found()));
+        text += &layout.plain_lines(2, report.nothing_found());
     }
     for CaptureFinding {
         id,
@@ -61,17 +58,17 @@ pub fn findings(report: &DoctorReport, layout: &TextLayout) -> String {
         ..
     } in &report.findings
     {
-        text.push_str(&layout.beside(
+        text += &layout.beside(
             &word(*severity, layout.style),
             INDENT,
             &format!("{message} ({id})"),
-        ));
+        );
         for (what, sentence) in [("seen: ", evidence.as_str()), ("fix: ", cure)] {
-            text.push_str(&layout.dim_lines(INDENT, &format!("{what}{sentence}")));
+            text += &layout.dim_lines(INDENT, &format!("{what}{sentence}"));
         }
     }
     if let Some(which) = report.not_applicable {
-        text.push_str(&layout.dim_lines(2, which));
+        text += &layout.dim_lines(2, which);
     }
     text
 }
@@ -90,18 +87,18 @@ fn import_log(document: &Document, layout: &TextLayout) -> String {
     let mut text = layout.heading("Import log");
     let counts = document.session.model().import_log().counts();
     if counts.is_empty() {
-        text.push_str("  nothing lost, nothing repaired\n");
+        text += "  nothing lost, nothing repaired\n";
     }
     for issue in counts {
         let count = number::value(issue.count as f64, Unit::Count);
         let sentence = format!("{} ({count}×, {})", issue.kind.explain(), issue.kind.id());
-        text.push_str(&layout.beside(
+        text += &layout.beside(
             &word(issue.kind.severity(), layout.style),
             INDENT,
             &sentence,
-        ));
+        );
         for example in &issue.examples {
-            text.push_str(&layout.dim_lines(INDENT, &printable(example)));
+            text += &layout.dim_lines(INDENT, &printable(example));
         }
     }
     text
@@ -109,7 +106,8 @@ fn import_log(document: &Document, layout: &TextLayout) -> String {
 
 /// The table of clocks; nothing without devices.
 fn clocks(report: &DoctorReport, layout: &TextLayout) -> Option<String> {
-    let found = analysis::Tabular::tables(report)
+    let found = report
+        .tables()
         .into_iter()
         .find(|table| table.id == "clocks")?;
     (!found.rows.is_empty()).then(|| table(&found, layout))
@@ -142,11 +140,11 @@ fn facts(report: &DoctorReport, layout: &TextLayout) -> Option<String> {
                 &fact.value
             };
             let name = layout.style.dim(&padded(&name(fact), width));
-            text.push_str(&layout.beside(&format!("{}{name}  ", " ".repeat(FACT)), indent, value));
+            text += &layout.beside(&format!("{}{name}  ", " ".repeat(FACT)), indent, value);
         }
     }
     if let Some(line) = report.facts_note() {
-        text.push_str(&layout.dim_lines(2, &line));
+        text += &layout.dim_lines(2, &line);
     }
     (!report.facts.is_empty()).then_some(text)
 }

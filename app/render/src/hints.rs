@@ -1,13 +1,8 @@
 //! Hints as cards: the finding, the saving, the remedy.
 
-use std::fmt::Write as _;
-
+use crate::prelude::*;
+use analysis::counted;
 use analysis::hints::{Confidence, Hint, HintSeverity, HintsReport, SavingBy};
-use analysis::{Percent, counted, printable};
-use trace_model::{Picos, joined};
-
-use crate::TextLayout;
-use analysis::sentence;
 
 /// Columns before the lines of a card.
 const INDENT: usize = 5;
@@ -64,8 +59,9 @@ pub fn worth(hint: &Hint, report: &HintsReport, time: impl Fn(Picos) -> String) 
 
 /// The hints of a list that come `before` this one and are about the same time, so that savings are not added up.
 pub fn shared(hint: &Hint, before: &[&Hint]) -> Option<String> {
-    let others = before.iter().map(|other| other.id);
-    let others: Vec<&str> = others
+    let others: Vec<&str> = before
+        .iter()
+        .map(|other| other.id)
         .filter(|id| hint.overlaps_with.contains(id))
         .collect();
     (!others.is_empty()).then(|| format!("shares its time with {}", joined(others, ", ")))
@@ -121,7 +117,7 @@ pub fn short(report: &HintsReport, cards: usize, detail: usize, layout: &TextLay
             layout.style.bold(&format!("{:<4}", hint.id))
         );
         let body = format!("{}: {facts}", hint.title);
-        text.push_str(&layout.beside(&head, INDENT + 1, &body));
+        text += &layout.beside(&head, INDENT + 1, &body);
         // From this much detail on: of the first hint, of the others.
         let shows = |[first, other]: [usize; 2]| detail >= if place == 0 { first } else { other };
         if shows([3, MOST_DETAIL + 1]) {
@@ -208,7 +204,7 @@ pub fn full(report: &HintsReport, layout: &TextLayout) -> String {
             lines(&mut text, "note  ", &with, layout);
         }
     }
-    text.push_str(&footer(report, layout));
+    text += &footer(report, layout);
     text
 }
 

@@ -5,19 +5,18 @@ use std::collections::BTreeMap;
 use std::iter;
 use std::rc::Rc;
 
-use analysis::compare::Comparison;
+use crate::prelude::*;
 use analysis::engine::environment::RUN_SCHEMA;
 use analysis::engine::json_text::{JsonText, TruncatedList};
-use analysis::gates::GatesReport;
 use analysis::math::parallel;
-use analysis::{ANALYSES, Environment, Options, Scope, facts};
+use analysis::{ANALYSES, Environment, Options, facts};
 use schemars::generate::{SchemaGenerator, SchemaSettings};
 use schemars::{JsonSchema, json_schema};
 use serde::Serialize;
 use serde_json::{Value, json};
 use trace_model::{ImportLog, MemoryUse};
 
-use crate::{Document, InputFile, ReportSection};
+use crate::{InputFile, ReportSection};
 
 /// Fields may be added to this version, but never changed or removed.
 pub const SCHEMA: &str = "systole.report/3";
@@ -201,8 +200,11 @@ pub fn environment_schema() -> Value {
 /// The JSON Schema of a type without references, which becomes a part of other schemas.
 pub fn inline_schema<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12().with(|all| all.inline_subschemas = true);
-    let generator = settings.for_serialize().into_generator();
-    generator.into_root_schema_for::<T>().to_value()
+    settings
+        .for_serialize()
+        .into_generator()
+        .into_root_schema_for::<T>()
+        .to_value()
 }
 
 /// The placeholder after the name of the field `truncated`, written before it is known whether lists were truncated.
@@ -224,8 +226,8 @@ pub(super) fn end(
     cuts: &[TruncatedList],
     after: &str,
 ) -> serde_json::Result<String> {
-    text.push_str(if cuts.is_empty() { "false" } else { "true" });
-    text.push_str(",\n  \"truncated_lists\": ");
+    text += if cuts.is_empty() { "false" } else { "true" };
+    text += ",\n  \"truncated_lists\": ";
     let mut out = JsonText::after(text, 0);
     out.value(cuts, &["truncated_lists"])?;
     out.raw(after);

@@ -3,14 +3,13 @@
 //! attributes of Jenkins' schema (`junit-10.xsd`) are used, which has no count of skipped cases on `testsuites`.
 
 use std::borrow::Cow;
-use std::fmt::Write as _;
 
-use analysis::compare::{Comparison, RunValue, Summary};
+use crate::prelude::*;
+use analysis::compare::RunValue;
 use analysis::expect::ExpectReport;
-use analysis::gates::{Gate, GateLevel, GatesReport, Status};
+use analysis::gates::Gate;
 use analysis::math::stats::median;
 
-use crate::Document;
 use session::xml::escaped;
 
 /// Gates on runs.
@@ -51,7 +50,7 @@ fn suite(gates: &GatesReport, names: &[String], properties: &[(String, String)])
         "  <testsuite name=\"{}\" {numbers} skipped=\"{skipped}\">",
         escaped(&name)
     );
-    xml.push_str("    <properties>\n");
+    xml += "    <properties>\n";
     for (name, value) in properties {
         let _ = writeln!(
             xml,
@@ -60,7 +59,7 @@ fn suite(gates: &GatesReport, names: &[String], properties: &[(String, String)])
             escaped(value)
         );
     }
-    xml.push_str("    </properties>\n");
+    xml += "    </properties>\n";
     for gate in &gates.gates {
         case(&mut xml, gate);
     }
@@ -69,7 +68,7 @@ fn suite(gates: &GatesReport, names: &[String], properties: &[(String, String)])
         "    <system-out>{}</system-out>",
         escaped(&gates.statement)
     );
-    xml.push_str("  </testsuite>\n</testsuites>\n");
+    xml += "  </testsuite>\n</testsuites>\n";
     xml
 }
 

@@ -27,6 +27,7 @@ pub mod markdown;
 pub mod md;
 pub mod ndjson;
 pub mod pictures;
+mod prelude;
 pub mod sarif;
 mod style;
 mod summary;

@@ -1,11 +1,8 @@
 //! Tables and texts as GitHub-flavoured Markdown.
 
-use std::fmt::Write as _;
-use trace_model::joined;
+use crate::prelude::*;
 
-use analysis::{Table, Unit, is_printable, printable};
-
-use session::number;
+use analysis::is_printable;
 
 /// Limit of the text: GitHub rejects step summaries above 1 MiB and comments above 64 Ki characters.
 pub const MOST_BYTES: usize = 60_000;
@@ -113,11 +110,11 @@ pub fn within(text: &mut String, parts: impl Iterator<Item = (String, String)>, 
     for title in &left_out {
         let title = escaped(title);
         if named.len() + title.len() > ROOM - 300 {
-            named.push_str(", …");
+            named += ", …";
             break;
         }
-        named.push_str(if named.is_empty() { "" } else { ", " });
-        named.push_str(&title);
+        named += if named.is_empty() { "" } else { ", " };
+        named += &title;
     }
     let _ = write!(
         text,
@@ -188,7 +185,7 @@ pub fn escaped(text: &str) -> String {
     while let Some((before, code, after)) = code_span(rest) {
         escape(&mut out, before);
         out.push('`');
-        out.push_str(&printable(code));
+        out += &printable(code);
         out.push('`');
         rest = after;
     }

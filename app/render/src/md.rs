@@ -1,15 +1,13 @@
 //! Documents as GitHub-flavoured Markdown.
 
-use std::fmt::Write as _;
-
+use crate::prelude::*;
+use analysis::Analysis as _;
 use analysis::hints::Hints;
-use analysis::{Analysis as _, Table};
 
 use crate::document::scope_in_words;
 use crate::markdown::{MOST_BYTES, MOST_SHOWN, escaped, folded_tables, group, markdown, within};
 use crate::verdict_md::FirstScreen;
-use crate::{Document, DocumentView, ReportSection, TextLayout, summary, verdict_md};
-use view::overview::Overview;
+use crate::{DocumentView, ReportSection, summary, verdict_md};
 
 /// The Markdown of a document.
 pub fn document(document: &Document, layout: &TextLayout) -> String {
@@ -124,7 +122,7 @@ fn first_screen<'a>(document: &'a Document, overview: &'a Overview) -> FirstScre
 /// The hints in full.
 fn hints(document: &Document, top: usize) -> Option<String> {
     let report = document.session.report::<Hints>(document.scope).ok()?;
-    let mut tables = analysis::Tabular::tables(&*report);
+    let mut tables = report.tables();
     tables.iter_mut().for_each(remove_code);
     let parts = folded_tables(&tables, top);
     let parts = hint_code(document).into_iter().chain(parts);
@@ -137,8 +135,10 @@ fn hints(document: &Document, top: usize) -> Option<String> {
 
 /// Each table of every report but the hints, and which reports there are not.
 fn reports(document: &Document, top: usize) -> Vec<(String, String)> {
-    let others = document.sections().iter();
-    let others = others.filter(|section| section.id != Hints::ID);
+    let others = document
+        .sections()
+        .iter()
+        .filter(|section| section.id != Hints::ID);
     let mut parts = Vec::new();
     let mut missing = String::new();
     for section in others {

@@ -11,7 +11,7 @@ use crate::NamedTable;
 pub fn lines(tables: &[&NamedTable], not_applicable: &[(&str, String)], rows: usize) -> String {
     let mut text = String::new();
     let mut push = |line: Value| {
-        text.push_str(&line.to_string());
+        text += &line.to_string();
         text.push('\n');
     };
     for NamedTable { report, table } in tables {

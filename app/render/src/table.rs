@@ -1,13 +1,9 @@
 //! Tables as aligned text.
 
-use std::fmt::Write as _;
-
+use crate::prelude::*;
 pub use analysis::shortened;
-use analysis::{Cell, Table, Unit, printable};
-use unicode_width::UnicodeWidthStr as _;
 
-use crate::layout::{TextLayout, padded};
-use session::number;
+use crate::layout::padded;
 
 /// Space between columns.
 const GAP: usize = 2;
@@ -19,16 +15,16 @@ const LEAST_TEXT: usize = 6;
 pub fn table(table: &Table, layout: &TextLayout) -> String {
     let mut text = layout.lines(0, &table.title, |line| layout.style.bold(line));
     if table.rows.is_empty() {
-        text.push_str("  (no rows)\n");
+        text += "  (no rows)\n";
     } else {
-        text.push_str(&body(table, layout));
+        text += &body(table, layout);
     }
     for note in table
         .mark()
         .into_iter()
         .chain(table.notes.iter().map(String::as_str))
     {
-        text.push_str(&layout.dim_lines(2, note));
+        text += &layout.dim_lines(2, note);
     }
     text
 }
@@ -83,7 +79,7 @@ pub fn body(table: &Table, layout: &TextLayout) -> String {
             "columns that do not fit: {}; see --format csv",
             dropped.join(", ")
         );
-        text.push_str(&layout.dim_lines(2, &more));
+        text += &layout.dim_lines(2, &more);
     }
     text
 }
@@ -198,12 +194,12 @@ fn line(columns: &[TextColumn], cells: &[String]) -> String {
     for (column, cell) in columns.iter().zip(cells) {
         let cell = shortened(cell, column.width);
         if column.right {
-            text.push_str(&" ".repeat(column.width.saturating_sub(cell.width())));
-            text.push_str(&cell);
+            text += &" ".repeat(column.width.saturating_sub(cell.width()));
+            text += &cell;
         } else {
-            text.push_str(&padded(&cell, column.width));
+            text += &padded(&cell, column.width);
         }
-        text.push_str(&" ".repeat(GAP));
+        text += &" ".repeat(GAP);
     }
     text
 }

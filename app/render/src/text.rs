@@ -1,16 +1,13 @@
 //! Documents as text for a terminal.
 
-use std::fmt::Write as _;
-
 use crate::document::scope_in_words;
+use crate::prelude::*;
 use crate::table::{shortened, table};
-use crate::{Document, DocumentView, TextLayout, expect, gates, health, hints, summary};
+use crate::{DocumentView, expect, gates, health, hints, summary};
 use analysis::expect::ExpectReport;
 use analysis::hints::HintsReport;
 use session::devices_in_words;
-use session::number;
 use trace_model::Source;
-use unicode_width::UnicodeWidthStr as _;
 
 pub fn document(document: &Document, layout: &TextLayout) -> String {
     let is_summary = document.view == DocumentView::Summary;
@@ -21,7 +18,7 @@ pub fn document(document: &Document, layout: &TextLayout) -> String {
     };
     if let Some(gated) = document.gated.as_ref().filter(|gated| gated.are_set) {
         let comparison = gated.comparison.as_ref();
-        text.push_str(&gates::lines(&gated.report, comparison, layout));
+        text += &gates::lines(&gated.report, comparison, layout);
         text.extend(comparison.map(|found| gates::change(found, layout)));
         text.push('\n');
     }
@@ -33,7 +30,7 @@ pub fn document(document: &Document, layout: &TextLayout) -> String {
         }
         DocumentView::Screen => text.push_str(&layout.screen(&sections(document, layout), 1)),
         DocumentView::Doctor => {
-            text.push_str(&health::screen(document, layout));
+            text += &health::screen(document, layout);
         }
     }
     text
@@ -43,7 +40,7 @@ fn header(document: &Document, layout: &TextLayout) -> String {
     const SHOWN: usize = 4;
     const LEAST_NAME: usize = 10;
     let model = document.session.model();
-    let bytes = |bytes: u64| number::value(bytes as f64, analysis::Unit::Bytes);
+    let bytes = |bytes: u64| number::value(bytes as f64, Unit::Bytes);
     let mut text = String::new();
     let mut line = |side: &str, name: &str, source: &Source| {
         let facts = format!(" · {} · {}", source.format, bytes(source.packed_bytes));
@@ -77,7 +74,7 @@ fn header(document: &Document, layout: &TextLayout) -> String {
         );
     }
     if let Some(badge) = model.badge_in_words() {
-        text.push_str(&layout.lines(0, &badge, |line| layout.style.bold(line)));
+        text += &layout.lines(0, &badge, |line| layout.style.bold(line));
     }
     let mut facts = if model.has_programs_only() {
         let programs = number::counted(model.programs().len() as u64, "program");
@@ -88,9 +85,9 @@ fn header(document: &Document, layout: &TextLayout) -> String {
     };
     facts.extend(devices_in_words(model, document.session.options()));
     facts.push(scope_in_words(document.scope));
-    text.push_str(&layout.plain_lines(0, &facts.join(" · ")));
+    text += &layout.plain_lines(0, &facts.join(" · "));
     if let Some(lost) = document.losses() {
-        text.push_str(&layout.lines(0, &lost, |line| layout.style.bold(line)));
+        text += &layout.lines(0, &lost, |line| layout.style.bold(line));
     }
     text.push('\n');
     text

@@ -1,17 +1,13 @@
 //! What Markdown about a run begins with, for a pull request: the verdict, what limits the run, what to do, and the
 //! figures that matter. The rest is folded.
 
-use std::fmt::Write as _;
-
-use analysis::compare::{Comparison, Summary};
-use analysis::gates::{AlikeGates, Gate, GateLevel, GatesReport, GatesVerdict, Status};
-use analysis::{Tabular as _, printable, shortened_path};
+use crate::prelude::*;
+use analysis::gates::{AlikeGates, Gate, GatesVerdict};
+use analysis::shortened_path;
 
 use crate::markdown::{MOST_BYTES, Room, block, escaped, folded, folded_tables, group};
 use crate::{comparison_md, gates, hints, summary};
-use analysis::sentence;
-use session::number;
-use view::overview::{KeyFigure, Overview};
+use view::overview::KeyFigure;
 
 /// Gates that are listed; the fold has all.
 const GATES: usize = 6;
@@ -136,8 +132,10 @@ impl FirstScreen<'_> {
         };
         let statement = self.comparison.map_or("", |found| &found.statement);
         let open = |alike: &AlikeGates<'_>| alike.first.status != Status::Pass;
-        let all = report.alike().into_iter().filter(open);
-        let all: Vec<_> = all
+        let all: Vec<_> = report
+            .alike()
+            .into_iter()
+            .filter(open)
             .map(|alike| (alike.first, alike.text_beside(statement)))
             .collect();
         let shown = all.iter().filter(|(_, message)| message.len() <= LINE);
@@ -159,7 +157,7 @@ impl FirstScreen<'_> {
     fn limit(&self) -> String {
         let mut text = String::new();
         if let Some(limit) = self.limits().filter(|_| self.gates.is_some()) {
-            text.push_str(&block(&format!("**{}**", escaped(&limit))));
+            text += &block(&format!("**{}**", escaped(&limit)));
         }
         let outside = self
             .overview
@@ -171,8 +169,10 @@ impl FirstScreen<'_> {
     /// The run, and what it is compared with.
     fn runs(&self) -> String {
         let mut text = format!("- Run: {}{}\n", code(&self.run), escaped(&self.facts));
-        let bases = self.comparison.map(|found| &found.base.runs[..]);
-        let bases = bases.unwrap_or_default();
+        let bases = self
+            .comparison
+            .map(|found| &found.base.runs[..])
+            .unwrap_or_default();
         if let Some(first) = bases.first() {
             let more = match bases.len() {
                 1 => String::new(),
@@ -202,12 +202,14 @@ impl FirstScreen<'_> {
         let Some(limit) = limit.and_then(|hints| hints.limit.as_ref()) else {
             return String::new();
         };
-        let parts = limit.parts.iter();
-        let parts = parts.map(|part| summary::part_in_words(part, &limit.parts, limit.of_ps));
+        let parts = limit
+            .parts
+            .iter()
+            .map(|part| summary::part_in_words(part, &limit.parts, limit.of_ps));
         block(&format!(
             "{}: {}.",
             summary::step_title(limit),
-            escaped(&trace_model::joined(parts, ", "))
+            escaped(&joined(parts, ", "))
         ))
     }
 
@@ -338,7 +340,7 @@ fn rows(report: &GatesReport, most: usize) -> String {
             let _ = writeln!(text, "\n*{more}: `--format json` has all.*");
             break;
         }
-        text.push_str(&row);
+        text += &row;
     }
     text
 }

@@ -196,8 +196,10 @@ impl SessionStore {
 
     /// The session of one of these traces that was saved last.
     pub fn of_trace(&self, traces: &[PathBuf]) -> Option<SavedSession> {
-        let files = self.names.iter().filter_map(|name| self.file(name).ok());
-        let mut found: Vec<_> = files
+        let mut found: Vec<_> = self
+            .names
+            .iter()
+            .filter_map(|name| self.file(name).ok())
             .filter_map(|file| {
                 let saved = Self::read(&file)
                     .ok()
@@ -319,10 +321,10 @@ fn named(file: &Path) -> String {
         });
         if let Some((c, rest)) = escaped {
             name.push(c);
-            name.push_str(rest);
+            name += rest;
         } else {
             name.push('%');
-            name.push_str(part);
+            name += part;
         }
     }
     name

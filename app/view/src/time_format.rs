@@ -3,7 +3,6 @@
 use std::fmt::Write as _;
 
 use crate::prelude::*;
-use serde::{Deserialize, Serialize};
 use trace_model::time::{PS_PER_MS, PS_PER_NS, PS_PER_S, PS_PER_US};
 
 use crate::viewport::tick_label;

@@ -6,7 +6,6 @@
 //! from it, which are exact wherever a picosecond is visible.
 
 use crate::prelude::*;
-use serde::{Deserialize, Serialize};
 
 /// Shortest visible span, in picoseconds.
 pub const MIN_SPAN_PS: f64 = 1.0;
@@ -233,8 +232,7 @@ pub fn ruler_base(time: &Viewport, origin: Timestamp, step: Picos) -> Timestamp 
 
 /// The largest power of ten that divides a time, so that it is written with no more digits than it has.
 pub fn roundness(time: Picos) -> Picos {
-    let powers = std::iter::successors(Some(1_i64), |power| power.checked_mul(10));
-    let last = powers
+    let last = std::iter::successors(Some(1_i64), |power| power.checked_mul(10))
         .take_while(|power| time != Picos::ZERO && time.ps() % power == 0)
         .last();
     Picos::from_ps(last.unwrap_or(1))

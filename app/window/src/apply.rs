@@ -14,10 +14,14 @@ use crate::{
 use render::pictures::{self, Picture, PictureFormat, PictureStyle};
 use view::charts::timeline::OtherTraceColors;
 use view::drawing::shortened;
-use view::sessions::{SavedSession, SessionStore};
-use view::state::DeviceOrder;
+use view::sessions::SavedSession;
 
 impl App {
+    /// Says something that passes.
+    pub(super) fn tell(&mut self, text: impl Into<String>) {
+        self.notice = Some(PassingNotice::passing(text.into()));
+    }
+
     /// Carries out the commands collected so far.
     pub(super) fn apply_commands(&mut self, ctx: &Context) {
         for command in std::mem::take(&mut self.commands) {
@@ -60,7 +64,7 @@ impl App {
             AppCommand::CopyView => {
                 if let Some(link) = self.link_to_view() {
                     let text = format!("Copied {}", shortened(&link, 90));
-                    self.notice = Some(PassingNotice::passing(text));
+                    self.tell(text);
                     ctx.copy_text(link);
                 }
             }
@@ -155,8 +159,8 @@ impl App {
                 .side(side)
                 .is_some_and(|own| !own.has_devices_to_order())
         {
-            let text = "The trace has one device or none: there is nothing to order".to_owned();
-            self.notice = Some(PassingNotice::passing(text));
+            let text = "The trace has one device or none: there is nothing to order";
+            self.tell(text);
             return;
         }
         if *command == ViewCommand::Isolate(true)
@@ -164,9 +168,8 @@ impl App {
                 .side(side)
                 .is_some_and(|own| !own.state.is_searching())
         {
-            let text =
-                "Nothing is found or highlighted: search, or Ctrl+click a slice first".to_owned();
-            self.notice = Some(PassingNotice::passing(text));
+            let text = "Nothing is found or highlighted: search, or Ctrl+click a slice first";
+            self.tell(text);
             return;
         }
         let adds_note = matches!(
@@ -187,9 +190,8 @@ impl App {
             let added = before.iter().zip(&after).take_while(|(a, b)| a == b);
             panels::notes::edit(ctx, added.count());
         } else {
-            let text = "Select a slice that takes time, or mark a time first: a note is about it"
-                .to_owned();
-            self.notice = Some(PassingNotice::passing(text));
+            let text = "Select a slice that takes time, or mark a time first: a note is about it";
+            self.tell(text);
         }
     }
 
@@ -252,8 +254,7 @@ impl App {
             .and_then(|comparison| comparison.compared().latest());
         let of_side = |side: TraceSide| {
             let own = open_traces.side(side)?;
-            let partners = compared.map(|compared| &compared.partners);
-            let beside = partners.map(|all| {
+            let beside = compared.map(|compared| &compared.partners).map(|all| {
                 (
                     all.colors[side.index()].clone(),
                     all.only[side.index()].clone(),
@@ -262,10 +263,13 @@ impl App {
             Some((own.trace.clone(), own.state.clone(), beside))
         };
         // Timelines stand below each other, as in the window; plots are about the one in focus.
-        let sides = TraceSide::BOTH.into_iter().filter(|&side| {
-            panel == pictures::PicturePanel::Timeline || side == open_traces.focus()
-        });
-        let sides: Vec<_> = sides.filter_map(of_side).collect();
+        let sides: Vec<_> = TraceSide::BOTH
+            .into_iter()
+            .filter(|&side| {
+                panel == pictures::PicturePanel::Timeline || side == open_traces.focus()
+            })
+            .filter_map(of_side)
+            .collect();
         let make = move || {
             let mut whole: Option<Picture> = None;
             for (trace, state, beside) in &sides {
@@ -385,7 +389,7 @@ impl App {
                         "Of {} dropped files the first two are opened: two runs are compared at a time.",
                         paths.len()
                     );
-                    self.notice = Some(PassingNotice::passing(text));
+                    self.tell(text);
                 }
                 self.open(first);
                 self.next = Some(QueuedTrace {
@@ -416,14 +420,16 @@ impl App {
         let Some(first) = open_traces.side(TraceSide::A) else {
             return;
         };
-        let names: Vec<String> = TraceSide::BOTH
-            .into_iter()
-            .filter_map(|side| Some(open_traces.side(side)?.trace.name()))
-            .collect();
+        let names = joined(
+            TraceSide::BOTH
+                .into_iter()
+                .filter_map(|side| Some(open_traces.side(side)?.trace.name())),
+            " and ",
+        );
         let chosen = Some(typed.trim())
             .filter(|name| !name.is_empty())
             .or(self.sessions.open_name());
-        let wanted = chosen.map_or_else(|| names.join(" and "), str::to_owned);
+        let wanted = chosen.map_or(names, str::to_owned);
         let name = self
             .sessions
             .free_name(&wanted, &first.trace.path, chosen.is_some());
@@ -435,13 +441,11 @@ impl App {
             .save(&name, &first.trace.path, &first.state, second)
         {
             Ok(()) if name == wanted => {
-                self.notice = Some(PassingNotice::passing(format!(
-                    "Saved the view as session “{name}”"
-                )));
+                self.tell(format!("Saved the view as session “{name}”"));
             }
             Ok(()) => {
                 let text = format!("Saved the view as session “{name}”: “{wanted}” is another one");
-                self.notice = Some(PassingNotice::passing(text));
+                self.tell(text);
             }
             Err(error) => self.error = Some(FailedToOpen::save(error)),
         }

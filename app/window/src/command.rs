@@ -5,9 +5,10 @@ use crate::prelude::*;
 use crate::keys::Chord;
 use crate::settings::{PanelPart, ThemeChoice};
 use render::pictures;
-use view::compare::ViewLock;
 use view::palette::Preset;
-use view::time_format::TimeFormat;
+
+/// Commands of the user, in the order in which they are carried out.
+pub type AppCommands = Vec<AppCommand>;
 
 /// One command of the user.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,14 +2,12 @@
 //! place, in the same view. Reports, searches and sums wait for it, because they would be wrong.
 
 use crate::prelude::*;
-use trace_model::locked;
 
 use crate::App;
 use crate::command::AppCommand;
 #[cfg(not(target_arch = "wasm32"))]
 use crate::loader::{EarlyTrace, LoadJob};
 use crate::open_traces::OpenTraces;
-use crate::panels::notice::PassingNotice;
 use crate::workspace::Workspace;
 use view::compare::carried;
 use view::timeline::trace::FirstLookLoader;
@@ -96,7 +94,7 @@ impl App {
         let waits = needs_all(command) && self.is_first_look();
         if waits {
             let text = "The file is still being read: do this again when all of it is shown";
-            self.notice = Some(PassingNotice::passing(text.to_owned()));
+            self.tell(text);
         }
         waits
     }

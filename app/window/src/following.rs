@@ -321,8 +321,11 @@ impl App {
     /// Gives a run of the followed directory the view of the open one.
     pub(super) fn keep_view(&self, workspace: &mut Workspace) {
         let is_followed = |path: &Path| {
-            let runs = self.following.iter().flat_map(|following| &following.runs);
-            runs.into_iter().any(|run| run.path == path)
+            self.following
+                .iter()
+                .flat_map(|following| &following.runs)
+                .into_iter()
+                .any(|run| run.path == path)
         };
         let open = self
             .open_traces

@@ -1,15 +1,15 @@
 //! One frame of the window: input, background jobs, drawing.
 
 use super::App;
-use crate::AppCommand;
 use crate::open_traces::{self, OpenTraces};
 use crate::panels::path_dialog::{PathAnswer, PathPurpose};
 use crate::prelude::*;
 use crate::workspace::FrameContext;
+use crate::{AppCommand, AppCommands};
 use crate::{panels, platform, theme, times};
 
 impl App {
-    fn path_dialog_ui(&mut self, ctx: &Context, out: &mut Vec<AppCommand>) {
+    fn path_dialog_ui(&mut self, ctx: &Context, out: &mut AppCommands) {
         let Some(dialog) = &mut self.path_dialog else {
             return;
         };
@@ -62,11 +62,7 @@ impl eframe::App for App {
         self.follow(ctx);
         self.show_address(ctx);
         #[cfg(not(target_arch = "wasm32"))]
-        let is_whole = self.open_traces.is_some() && !self.is_first_look();
-        #[cfg(not(target_arch = "wasm32"))]
-        if let Some(times) = &mut self.start_times {
-            times.frame_begins(ctx, is_whole);
-        }
+        self.frame_begins(ctx);
         let names: Vec<String> = TraceSide::BOTH
             .into_iter()
             .filter_map(|side| self.trace_of(side))
@@ -170,17 +166,7 @@ impl eframe::App for App {
             self.screenshot = Some(photographer);
         }
         #[cfg(not(target_arch = "wasm32"))]
-        let is_whole = !self.is_first_look();
-        #[cfg(not(target_arch = "wasm32"))]
-        if let Some(times) = &mut self.start_times {
-            times.frame_ends(
-                ui.ctx(),
-                self.open_traces
-                    .as_ref()
-                    .is_some_and(|open| open.focused().draws_slices()),
-                is_whole,
-            );
-        }
+        self.frame_ends(ui.ctx());
         if !out.is_empty() {
             self.commands.extend(out);
             ui.ctx().request_repaint();

@@ -46,24 +46,24 @@ mod workspace;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-pub use self::command::{AppCommand, ComparisonCommand, Remap, TextToSave};
-#[cfg(not(target_arch = "wasm32"))]
-pub use self::following::{FollowedRun, FollowedStep, Following};
+pub use self::command::{AppCommand, AppCommands, ComparisonCommand, Remap, TextToSave};
 pub use self::keys::{ACTIONS, Chord};
-#[cfg(not(target_arch = "wasm32"))]
-pub use self::launch::{NoWindow, WindowOptions, keep_freed_memory, launch};
-#[cfg(target_arch = "wasm32")]
-pub use self::launch::{import_in_worker, start_in_page};
-#[cfg(not(target_arch = "wasm32"))]
-pub use self::loader::first_look_loader;
 pub use self::loader::{StartOptions, file_loader};
 pub use self::panels::tabs::tab::{Tab, TabSubject};
 pub use self::panels::tabs::{TABS, wanted as wanted_reports};
-#[cfg(target_arch = "wasm32")]
-pub use self::platform::{joined, pause, run_task, state};
-#[cfg(not(target_arch = "wasm32"))]
-pub use self::screenshot::{Screenshot, ScreenshotArgs};
 pub use self::settings::{PanelPart, PanelSizes, Settings, ThemeChoice};
+#[cfg(not(target_arch = "wasm32"))]
+pub use self::{
+    following::{FollowedRun, FollowedStep, Following},
+    launch::{NoWindow, WindowOptions, keep_freed_memory, launch},
+    loader::first_look_loader,
+    screenshot::{Screenshot, ScreenshotArgs},
+};
+#[cfg(target_arch = "wasm32")]
+pub use self::{
+    launch::{import_in_worker, start_in_page},
+    platform::{joined, pause, run_task, state},
+};
 use view::sessions::{SavedSecondTrace, SessionStore};
 
 use self::address::{AddressBar, Place};
@@ -123,7 +123,7 @@ pub fn check_view(text: &str) -> Result<String, String> {
 }
 
 pub struct App {
-    commands: Vec<AppCommand>,
+    commands: AppCommands,
     /// What was typed in the last frame after a key that opened a text field.
     held_back: Vec<egui::Event>,
     settings: Settings,
@@ -351,7 +351,7 @@ impl App {
             }
             Some(SaveOutcome::Saved(path)) if !platform::IN_BROWSER => {
                 let text = format!("Saved {}", path.display());
-                self.notice = Some(PassingNotice::passing(text));
+                self.tell(text);
             }
             _ => {}
         }

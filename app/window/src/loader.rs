@@ -8,7 +8,6 @@ use importers::{ImportError, ImportOptions};
 
 use crate::jobs::{CANCELLED, WakeUi, Worker};
 use crate::platform;
-use trace_model::locked;
 use view::timeline::trace::{FirstLookLoader, TraceLoader};
 
 /// A trace that is being opened.

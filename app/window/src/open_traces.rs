@@ -2,13 +2,13 @@
 
 use crate::prelude::*;
 
-use crate::AppCommand;
 use crate::command::ComparisonCommand;
 use crate::compare::TraceComparison;
 use crate::jobs::WakeUi;
 use crate::panels::tabs::tab_of_report;
 use crate::panels::widgets::{ResponseExt as _, dialog};
 use crate::workspace::{FrameContext, Workspace};
+use crate::{AppCommand, AppCommands};
 use view::sessions::SavedSecondTrace;
 
 /// One trace or two. Keys and panels apply to the focused one.
@@ -159,7 +159,7 @@ impl OpenTraces {
     }
 
     /// Draws everything below the toolbar.
-    pub fn ui(&mut self, ui: &mut Ui, frame: FrameContext<'_>, out: &mut Vec<AppCommand>) {
+    pub fn ui(&mut self, ui: &mut Ui, frame: FrameContext<'_>, out: &mut AppCommands) {
         match &mut self.comparison {
             Some(comparison) => comparison.ui(ui, &mut self.first, frame, out),
             None => self.first.ui(ui, frame, out),
@@ -168,14 +168,14 @@ impl OpenTraces {
 }
 
 /// Asks what to do with a file that was dropped while a trace is open.
-pub fn dropped_ui(ui: &Ui, paths: &[PathBuf], out: &mut Vec<AppCommand>) {
+pub fn dropped_ui(ui: &Ui, paths: &[PathBuf], out: &mut AppCommands) {
     let [path, ..] = paths else { return };
     let name = path
         .file_name()
         .unwrap_or(path.as_os_str())
         .to_string_lossy();
     dialog("Dropped file")
-        .anchor(Align2::CENTER_CENTER, egui::Vec2::ZERO)
+        .anchor(Align2::CENTER_CENTER, Vec2::ZERO)
         .show(ui.ctx(), |ui| {
             ui.label(name.as_ref());
             ui.horizontal(|ui| {

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use crate::prelude::*;
-use serde::Serialize;
 
 use crate::address::Place;
 use crate::{App, platform};
@@ -89,8 +88,8 @@ impl App {
     }
 
     fn open_paths(&self) -> Vec<&Path> {
-        let sides = TraceSide::BOTH.into_iter();
-        sides
+        TraceSide::BOTH
+            .into_iter()
             .filter_map(|side| Some(&*self.trace_of(side)?.path))
             .collect()
     }

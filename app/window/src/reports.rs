@@ -7,7 +7,6 @@ use std::task::Poll;
 use crate::prelude::*;
 use analysis::hints::Hints;
 use analysis::{ANALYSES, Analysis, Report};
-use trace_model::locked;
 
 use crate::jobs::{JobAnswer, WakeUi, Worker};
 use crate::times;
@@ -83,9 +82,11 @@ impl ReportJobs {
                     session.forget(scope);
                 }
                 let report = report?;
-                let tables = report.tables();
-                let tables = tables.iter().map(|table| table.for_people().into_owned());
-                let tables = tables.collect();
+                let tables = report
+                    .tables()
+                    .iter()
+                    .map(|table| table.for_people().into_owned())
+                    .collect();
                 Ok(ShownReport { report, tables })
             });
         }

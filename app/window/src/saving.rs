@@ -6,7 +6,6 @@ use crate::prelude::*;
 use egui::{ColorImage, ViewportCommand};
 use image::ImageEncoder as _;
 use image::codecs::png::{CompressionType, FilterType, PngEncoder};
-use trace_model::locked;
 
 use crate::command::TextToSave;
 use crate::jobs::{JobAnswer, WakeUi, Worker};

@@ -5,12 +5,11 @@ use std::sync::Mutex;
 
 use crate::prelude::*;
 use egui::ViewportCommand;
-use trace_model::locked;
 
-use crate::AppCommand;
 use crate::keys;
 use crate::saving::write_png;
 use crate::settings::ThemeChoice;
+use crate::{AppCommand, AppCommands};
 
 /// Frames to wait for before the picture: layout settles, fonts load.
 const FRAMES: u32 = 6;
@@ -153,7 +152,7 @@ impl Photographer {
         ctx: &Context,
         settled: bool,
         open: Option<(&OpenTrace, &ViewState)>,
-    ) -> Vec<AppCommand> {
+    ) -> AppCommands {
         self.frames += 1;
         if !self.taken {
             ctx.request_repaint();
@@ -189,8 +188,8 @@ impl Photographer {
         Vec::new()
     }
 
-    fn preparations(&self, open: Option<(&OpenTrace, &ViewState)>) -> Vec<AppCommand> {
-        let mut commands: Vec<AppCommand> = Vec::new();
+    fn preparations(&self, open: Option<(&OpenTrace, &ViewState)>) -> AppCommands {
+        let mut commands = AppCommands::new();
         if self.shot.light {
             commands.push(AppCommand::Theme(ThemeChoice::Light));
         }

@@ -8,7 +8,6 @@ use crate::prelude::*;
 use analysis::Provenance;
 
 use view::compare::change_text;
-use view::time_format::TimeFormat;
 
 thread_local! {
     static FORMAT: Cell<TimeFormat> = const { Cell::new(TimeFormat::Digits) };

@@ -1,7 +1,6 @@
 //! `systole anonymize`: a profile without names of people, machines and files.
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::time::SystemTime;
@@ -11,11 +10,9 @@ use analysis::{ANALYSES, printable};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use importers::InputSource;
-use serde_json::Value;
 
 use session::anonymize::{FileKind, Kept, NameKind, Names, learn, regions_of, replace};
 use session::files::{KEPT_TEXTS, write_with};
-use session::number::counted;
 
 /// Texts that are shown of each kind that stays.
 const EXAMPLES: usize = 3;
@@ -169,10 +166,10 @@ fn file_name(path: &Path, host: Option<&str>, names: &mut Names) -> PathBuf {
         run.parent()
             .is_some_and(|profile| profile.ends_with("plugins/profile"))
     });
-    let run = run
-        .and_then(Path::file_name)
-        .map(|run| Path::new("plugins").join("profile").join(run));
-    run.unwrap_or_default().join(name)
+    run.and_then(Path::file_name)
+        .map(|run| Path::new("plugins").join("profile").join(run))
+        .unwrap_or_default()
+        .join(name)
 }
 
 fn write(file: &OneFile) -> Result<()> {

@@ -16,7 +16,7 @@ pub enum CacheAction {
     /// List the copies, the last used first, with their sizes
     List {
         /// How to print them
-        #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+        #[arg(long, value_enum, default_value_t)]
         format: OutputFormat,
     },
     /// Remove all copies
@@ -33,42 +33,31 @@ pub fn run(_args: &CacheArgs) -> Result<CommandOutcome> {
 
 #[cfg(feature = "remote")]
 pub fn run(args: &CacheArgs) -> Result<CommandOutcome> {
-    let cache = importers::cache::Cache::of_process();
-    let cache = cache.ok_or_else(|| {
+    let cache = importers::cache::Cache::of_process().ok_or_else(|| {
         RequestError::Usage("there is no place for a cache: set SYSTOLE_CACHE_DIR".to_owned())
     })?;
     match &args.action {
-        CacheAction::List { format } => list::print(&cache, *format)?,
+        CacheAction::List { format } => list::print(&cache, *format),
         CacheAction::Clear => {
             let failed = RequestError::write(cache.directory());
             let (count, bytes) = cache.clear().map_err(failed)?;
-            list::say(&format!("removed {count} files, {}\n", list::size(bytes)))?;
+            let removed = format!("removed {count} files, {}\n", list::size(bytes));
+            output::print_as(OutputFormat::Text, &removed)
         }
     }
-    Ok(CommandOutcome::Done)
 }
 
 #[cfg(feature = "remote")]
 mod list {
     use std::time::SystemTime;
 
-    use analysis::{Table, Unit};
+    use crate::commands::prelude::*;
     use importers::cache::{Cache, CachedObject};
-    use serde_json::{Value, json};
-
-    use crate::common::values::OutputFormat;
-    use crate::common::{output, terminal};
-    use render::{AnsiStyle, CsvCells, NamedTable, table};
-    use request::Result;
 
     /// Prints the copies.
-    pub(super) fn print(cache: &Cache, format: OutputFormat) -> Result<()> {
+    pub(super) fn print(cache: &Cache, format: OutputFormat) -> Result<CommandOutcome> {
         let objects = cache.objects();
         let total: u64 = objects.iter().map(|object| object.bytes).sum();
-        let list = NamedTable {
-            report: "cache",
-            table: table_of(&objects),
-        };
         let text = |list: &Table| {
             let shown = if objects.is_empty() {
                 String::new()
@@ -91,7 +80,14 @@ mod list {
         };
         output::print_as(
             format,
-            &output::list(format, CsvCells::Exact, list, text, json),
+            &output::list(
+                format,
+                CsvCells::Exact,
+                "cache",
+                table_of(&objects),
+                text,
+                json,
+            ),
         )
     }
 
@@ -104,11 +100,6 @@ mod list {
             })
             .recorded("url", "Address", Unit::None, |object| object.url.clone())
             .build()
-    }
-
-    /// Prints a line.
-    pub(super) fn say(text: &str) -> Result<()> {
-        output::print_text(text)
     }
 
     /// A size in words.

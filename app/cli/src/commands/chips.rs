@@ -1,12 +1,9 @@
 //! `systole chips`: the assumed facts of each TPU generation, with their sources.
 
 use super::prelude::*;
-use std::fmt::Write as _;
-use trace_model::joined;
 
 use analysis::hardware::chips::{Chip, ChipFact, chips, sources};
 
-use render::{markdown, table};
 use request::{ChipArg, Text};
 use session::number;
 
@@ -16,7 +13,7 @@ pub struct ChipsArgs {
     /// Everything about this one: a name, or a file as for `--device-spec`
     pub chip: Option<Text<ChipArg>>,
     /// What to print on stdout
-    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    #[arg(long, value_enum, default_value_t)]
     pub format: OutputFormat,
 }
 
@@ -31,10 +28,7 @@ pub fn run(args: &ChipsArgs) -> Result<CommandOutcome> {
         Some(chip) => vec![chip],
         None => chips().iter().collect(),
     };
-    let facts = NamedTable {
-        report: "chips",
-        table: facts_table(&chips),
-    };
+    let facts = facts_table(&chips);
     let json = || {
         let chip =
             |chip: &&Chip| json!({"id": chip.id, "aliases": chip.aliases, "facts": chip.facts});
@@ -45,12 +39,11 @@ pub fn run(args: &ChipsArgs) -> Result<CommandOutcome> {
         })
     };
     let text = |_: &Table| text(&chips, args.chip.is_some());
-    let mut text = output::list(args.format, CsvCells::Exact, facts, text, json);
+    let mut text = output::list(args.format, CsvCells::Exact, "chips", facts, text, json);
     if args.format == OutputFormat::Md {
         text.insert_str(0, &markdown::markdown(&overview(&chips), 0));
     }
-    output::print_as(args.format, &text)?;
-    Ok(CommandOutcome::Done)
+    output::print_as(args.format, &text)
 }
 
 /// One row per chip, with the most important numbers.
@@ -130,7 +123,7 @@ fn text(chips: &[&Chip], in_full: bool) -> String {
             }
         }
     }
-    text.push_str("\nSources\n");
+    text += "\nSources\n";
     for (name, meaning) in sources() {
         let _ = writeln!(text, "  {name:<10} {meaning}");
     }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::prelude::*;
 use analysis::Tabular as _;
-use analysis::compare::{Comparison, Summary, compare, on_both_sides, without_repeated};
+use analysis::compare::{Comparison, compare, on_both_sides, without_repeated};
 use analysis::gates::{self, GateConfig, GatesReport, OnMismatch};
 
 use crate::common::formats::{DocumentFormat, Pieces, one_piece};
@@ -99,8 +99,12 @@ fn each_once<'a>(sides: [&'a [Summary]; 2], stderr: &Stderr) -> [Cow<'a, [Summar
 pub fn run(args: &CompareArgs, stderr: &Stderr) -> Result<CommandOutcome> {
     let mut options = args.test.options()?;
     let (base, cand) = sides(args)?;
-    let read = base.iter().chain(&cand).map(|wanted| wanted.0.to_owned());
-    let read = read.chain(args.assume.files()).chain(args.judge.files());
+    let read = base
+        .iter()
+        .chain(&cand)
+        .map(|wanted| wanted.0.to_owned())
+        .chain(args.assume.files())
+        .chain(args.judge.files());
     let read = read.chain(args.of_base.base_hlo.iter().cloned());
     let guard = output::check(&args.output, read, args.test.force)?;
     history_file::check(args.judge.history.as_deref())?;
@@ -108,12 +112,7 @@ pub fn run(args: &CompareArgs, stderr: &Stderr) -> Result<CommandOutcome> {
     let mut assume = args.assume.clone();
     assume.reading.config = assume.reading.config.or_else(|| args.judge.budget.clone());
     let loading = Loading::new(&assume, stderr)?;
-    let config = args
-        .judge
-        .budget
-        .as_deref()
-        .map(|budget| loading.settings.gates_in(budget))
-        .transpose()?;
+    let config = loading.gates_in(args.judge.budget.as_deref())?;
     if let Some(said) = loading
         .settings
         .ignored_gates()
@@ -206,9 +205,12 @@ fn why_tables(comparison: &Comparison) -> Vec<String> {
         "why",
         "causes",
     ];
-    let tables = comparison.tables().into_iter();
-    let ids = tables.map(|table| table.id.to_owned());
-    ids.filter(|id| CHAIN.contains(&id.as_str())).collect()
+    comparison
+        .tables()
+        .into_iter()
+        .map(|table| table.id.to_owned())
+        .filter(|id| CHAIN.contains(&id.as_str()))
+        .collect()
 }
 
 /// That the comparison has tables with these ids.
@@ -216,8 +218,7 @@ fn check_names(only: &[String], comparison: &Comparison) -> Result<()> {
     if only.is_empty() {
         return Ok(());
     }
-    let tables = comparison.tables();
-    let ids: Vec<&str> = tables.iter().map(|table| table.id).collect();
+    let ids: Vec<&str> = comparison.tables().iter().map(|table| table.id).collect();
     match only.iter().find(|id| !ids.contains(&id.as_str())) {
         None => Ok(()),
         Some(wrong) => Err(RequestError::Usage(format!(
@@ -279,16 +280,8 @@ fn doubt(compared: &Comparison) -> Option<String> {
 
 /// The runs of both sides, from `BASE CAND` and the options. A single positional path is the side that has no option.
 fn sides(args: &CompareArgs) -> Result<(Vec<RequestedInput<'_>>, Vec<RequestedInput<'_>>)> {
-    let mut base: Vec<RequestedInput<'_>> = args
-        .base
-        .iter()
-        .map(|path| (path.as_path(), true))
-        .collect();
-    let mut cand: Vec<RequestedInput<'_>> = args
-        .cand
-        .iter()
-        .map(|path| (path.as_path(), true))
-        .collect();
+    let mut base = summaries::requested(&args.base, true);
+    let mut cand = summaries::requested(&args.cand, true);
     match (&args.first, &args.second) {
         (Some(first), Some(second)) => {
             base.insert(0, (first, false));

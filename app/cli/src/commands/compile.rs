@@ -4,7 +4,6 @@ use super::prelude::*;
 use analysis::reports::host::compile::{CompileRuns, RunCompilations};
 use analysis::reports::{Compile, CompileReport};
 use analysis::{Tabular as _, distinct, shortened};
-use render::table;
 use request::history_file::{self, HistoryLine};
 use session::files::is_same;
 
@@ -23,7 +22,7 @@ pub struct CompileArgs {
     #[arg(long, value_name = "FILE")]
     pub history: Option<PathBuf>,
     /// What to print on stdout
-    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    #[arg(long, value_enum, default_value_t)]
     pub format: OutputFormat,
     /// The table of CSV, NDJSON and Markdown
     #[arg(long, value_enum, default_value_t = CompileTable::Functions)]
@@ -107,8 +106,10 @@ pub fn run(args: &CompileArgs, stderr: &Stderr) -> Result<CommandOutcome> {
     }
     let names: Vec<&str> = open.iter().map(|run| run.name.as_str()).collect();
     let names = distinct(&names);
-    let runs = open.iter().zip(&names);
-    let runs = runs.map(|(run, name)| RunCompilations::new(name, run.session.model(), &run.report));
+    let runs = open
+        .iter()
+        .zip(&names)
+        .map(|(run, name)| RunCompilations::new(name, run.session.model(), &run.report));
     let report = CompileRuns::new(runs.collect());
     let mut tables = report.tables();
     if let Some(history) = &args.history {
@@ -116,11 +117,12 @@ pub fn run(args: &CompileArgs, stderr: &Stderr) -> Result<CommandOutcome> {
     }
     let id = args.table.to_possible_value();
     let id = id.as_ref().map_or("", |value| value.get_name());
-    let chosen = tables.iter().find(|table| table.id == id);
-    let chosen = chosen.ok_or_else(|| RequestError::argument("table", args.table.missing()))?;
+    let chosen = tables
+        .iter()
+        .find(|table| table.id == id)
+        .ok_or_else(|| RequestError::argument("table", args.table.missing()))?;
     let text = written(&report, &tables, chosen, args, stderr);
-    output::print_as(args.format, &text)?;
-    Ok(CommandOutcome::Done)
+    output::print_as(args.format, &text)
 }
 
 /// The logs in a folder without profiles; `None` if it has runs, or no logs.
@@ -156,8 +158,8 @@ fn opened(
     format: OutputFormat,
 ) -> Result<OpenRun> {
     let session = loading.open_for_reports(path, run.map(str::to_owned), format, false)?;
-    let report = session.report::<Compile>(Scope::WholeTrace);
-    let report = report
+    let report = session
+        .report::<Compile>(Scope::WholeTrace)
         .map_err(|error| RequestError::DoesNotApply(format!("{error}: {}", path.display())))?;
     let name = run.map_or_else(|| path.to_owned(), |run| path.join(run));
     Ok(OpenRun {
@@ -202,16 +204,13 @@ fn written(
     args: &CompileArgs,
     stderr: &Stderr,
 ) -> String {
-    let chosen = NamedTable {
-        report: "compile",
-        table: chosen.clone(),
-    };
     let recorded = tables.iter().find(|table| table.id == "recorded");
     let json = || json!({"schema": SCHEMA, "compilations": report, "recorded": recorded});
     output::list(
         args.format,
         args.csv.cells(),
-        chosen,
+        "compile",
+        chosen.clone(),
         |_| text(report, tables, args, stderr),
         json,
     )
@@ -225,7 +224,7 @@ fn text(report: &CompileRuns, tables: &[Table], args: &CompileArgs, stderr: &Std
     };
     let mut text = String::new();
     for sentence in report.statements.iter().filter(|_| report.runs > 0) {
-        text.push_str(&layout.plain_lines(0, sentence));
+        text += &layout.plain_lines(0, sentence);
     }
     for one in tables {
         let is_shown = match one.id {
@@ -240,7 +239,7 @@ fn text(report: &CompileRuns, tables: &[Table], args: &CompileArgs, stderr: &Std
             text.push_str(&table::table(&one.without(&["why"]), &layout));
         }
     }
-    text.push_str(&reasons(report, args.top, &layout));
+    text += &reasons(report, args.top, &layout);
     text
 }
 
@@ -250,7 +249,7 @@ fn reasons(report: &CompileRuns, top: usize, layout: &TextLayout) -> String {
     let mut text = String::new();
     for row in report.functions.iter().take(shown) {
         if text.is_empty() {
-            text.push_str("\nWhy, the last time in the run\n");
+            text += "\nWhy, the last time in the run\n";
         }
         let line = format!(
             "{}, {}: {}",
@@ -258,12 +257,12 @@ fn reasons(report: &CompileRuns, top: usize, layout: &TextLayout) -> String {
             row.run,
             row.why
         );
-        text.push_str(&layout.plain_lines(2, &line));
+        text += &layout.plain_lines(2, &line);
     }
     let left = report.functions.len().saturating_sub(shown);
     if left > 0 {
         let more = format!("… {left} more; --top 0 shows all");
-        text.push_str(&layout.plain_lines(2, &more));
+        text += &layout.plain_lines(2, &more);
     }
     text
 }

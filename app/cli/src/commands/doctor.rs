@@ -4,7 +4,7 @@ use super::prelude::*;
 use analysis::Tabular as _;
 use analysis::reports::summary::doctor::{CaptureRow, CaptureRows};
 
-use render::{DocumentView, table};
+use render::DocumentView;
 use session::CaptureSize;
 
 /// Id of the analysis.
@@ -44,21 +44,20 @@ pub fn run(args: &DoctorArgs, stderr: &Stderr) -> Result<CommandOutcome> {
 /// Where the bytes of the files went.
 fn size(session: &Session, args: &DoctorArgs, stderr: &Stderr) -> Result<CommandOutcome> {
     let path = &args.input.path;
-    let found = CaptureSize::of(session, &Progress::new());
-    let found = found.map_err(|error| RequestError::import(error, path))?;
+    let found = CaptureSize::of(session, &Progress::new())
+        .map_err(|error| RequestError::import(error, path))?;
     let size = found.ok_or_else(|| {
         let why = "only files of the XLA profiler (*.xplane.pb) have parts";
         RequestError::DoesNotApply(format!("{why}: {}", path.display()))
     })?;
-    let table = NamedTable {
-        report: "size",
-        table: size.tables().swap_remove(0),
-    };
+    let table = size.tables().swap_remove(0);
     let text = |table: &Table| {
         let style = stderr.stdout_style();
         let layout = terminal::whole_tables(style);
-        let lines = size.statements.iter();
-        let lines = lines.map(|sentence| layout.plain_lines(0, sentence));
+        let lines = size
+            .statements
+            .iter()
+            .map(|sentence| layout.plain_lines(0, sentence));
         format!(
             "{}\n{}{}",
             lines.collect::<String>(),
@@ -72,12 +71,11 @@ fn size(session: &Session, args: &DoctorArgs, stderr: &Stderr) -> Result<Command
     };
     let json = || json!({"schema": SIZE_SCHEMA, "size": size});
     let output = &args.output;
-    let mut text = output::list(output.format, output.csv.cells(), table, text, json);
+    let mut text = output::list(output.format, output.csv.cells(), "size", table, text, json);
     if output.format == OutputFormat::Md {
         text = format!("{}\n\n{text}", size.statements.join("\n\n"));
     }
-    output::print_as(output.format, &text)?;
-    Ok(CommandOutcome::Done)
+    output::print_as(output.format, &text)
 }
 
 /// What devices can record, and what of it is here.
@@ -88,22 +86,22 @@ fn rows(session: &Session, args: &DoctorArgs, stderr: &Stderr) -> Result<Command
         return Err(RequestError::DoesNotApply(format!("{why}: {path}")));
     }
     let rows = CaptureRows::of(session.model(), session.options());
-    let table = NamedTable {
-        report: "rows",
-        table: rows.tables().swap_remove(0),
-    };
+    let table = rows.tables().swap_remove(0);
     let layout = terminal::whole_tables(stderr.stdout_style());
     let text = |table: &Table| {
-        let missing = rows.rows.iter().filter_map(CaptureRow::remedy);
-        let missing: String = missing.map(|row| layout.plain_lines(2, &row)).collect();
+        let missing: String = rows
+            .rows
+            .iter()
+            .filter_map(CaptureRow::remedy)
+            .map(|row| layout.plain_lines(2, &row))
+            .collect();
         let table = table::table(&table.without(&["by", "since"]), &layout);
         format!("{table}\nWhat is not here is recorded by\n{missing}")
     };
     let json = || json!({"schema": ROWS_SCHEMA, "rows": rows});
     let output = &args.output;
-    let text = output::list(output.format, output.csv.cells(), table, text, json);
-    output::print_as(output.format, &text)?;
-    Ok(CommandOutcome::Done)
+    let text = output::list(output.format, output.csv.cells(), "rows", table, text, json);
+    output::print_as(output.format, &text)
 }
 
 /// The names of the formats and their versions.

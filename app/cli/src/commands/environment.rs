@@ -27,7 +27,7 @@ pub struct EnvironmentArgs {
     #[arg(long, value_name = "NAME", requires = "write")]
     pub package: Vec<String>,
     /// Format of stdout
-    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = OutputFormat::Text)]
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
     pub format: OutputFormat,
     #[command(flatten)]
     pub csv: CsvArgs,
@@ -50,8 +50,7 @@ pub fn run(args: &EnvironmentArgs, stderr: &Stderr) -> Result<CommandOutcome> {
              systole_tpu.trace() in Python, systole capture and systole environment --write record it"
         )));
     };
-    output::print_as(args.format, &shown(&found, args))?;
-    Ok(CommandOutcome::Done)
+    output::print_as(args.format, &shown(&found, args))
 }
 
 /// Writes what is known of this process beside the profile.
@@ -125,22 +124,25 @@ fn shown(found: &Environment, args: &EnvironmentArgs) -> String {
         .derived("id", "Id", Unit::None, |fact: &EnvironmentFact| &fact.id)
         .notes(found.unreadable.clone())
         .build();
-    let table = NamedTable {
-        report: "environment",
-        table,
-    };
     let layout = terminal::whole_tables(AnsiStyle::PLAIN);
     let text = |table: &Table| {
         let mut shown = table.clone();
         let more = shown.rows.len().saturating_sub(SHOWN);
         if more > 0 {
             shown.rows.truncate(SHOWN);
-            let more = session::number::counted(more as u64, "more fact");
+            let more = counted(more as u64, "more fact");
             let note = format!("{more}: --format json or csv lists all");
             shown.notes.push(note);
         }
-        render::table::table(&shown, &layout)
+        table::table(&shown, &layout)
     };
     let json = || serde_json::to_value(found).unwrap_or_default();
-    output::list(args.format, args.csv.cells(), table, text, json)
+    output::list(
+        args.format,
+        args.csv.cells(),
+        "environment",
+        table,
+        text,
+        json,
+    )
 }

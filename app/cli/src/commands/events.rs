@@ -5,7 +5,6 @@ use analysis::{Cell, Column, Report};
 use serde_json::Map;
 
 use crate::common::output::Printer;
-use render::csv;
 use request::{EventAnswer, EventQuestion, EventsRequest};
 use session::events::{EventPage, EventTotals};
 
@@ -19,7 +18,7 @@ pub struct EventsArgs {
     #[command(flatten)]
     pub scope: PartRequest,
     /// What to print on stdout
-    #[arg(long, value_enum, default_value_t = OutputFormat::Text, help_heading = "Output")]
+    #[arg(long, value_enum, default_value_t, help_heading = "Output")]
     pub format: OutputFormat,
     #[command(flatten)]
     pub csv: CsvArgs,
@@ -184,8 +183,5 @@ fn line(columns: &[Column], row: &[Cell]) -> String {
         .iter()
         .zip(row)
         .map(|(column, cell)| (column.id.to_owned(), json!(cell)));
-    format!(
-        "{}\n",
-        serde_json::Value::Object(fields.collect::<Map<_, _>>())
-    )
+    format!("{}\n", Value::Object(fields.collect::<Map<_, _>>()))
 }

@@ -78,8 +78,10 @@ fn init(args: &ExpectArgs, path: &Path, file: &Path, stderr: &Stderr) -> Result<
 }
 
 fn check(args: &ExpectArgs, file: &Path, path: &Path, stderr: &Stderr) -> Result<CommandOutcome> {
-    let read = input(args, path).files().into_iter();
-    let read = read.chain([file.to_owned()]);
+    let read = input(args, path)
+        .files()
+        .into_iter()
+        .chain([file.to_owned()]);
     let guard = output::check(&args.output, read, args.force.force)?;
     let expectations = SettingsFile::read(file)?.expectations()?;
     let (session, scope) = open(args, path, stderr)?;
@@ -96,7 +98,7 @@ fn check(args: &ExpectArgs, file: &Path, path: &Path, stderr: &Stderr) -> Result
 fn outcome(report: &ExpectReport, args: &ExpectArgs, stderr: &Stderr) -> CommandOutcome {
     let named = |verdict| {
         let names = report.with(verdict).map(|row| row.name.as_str());
-        trace_model::joined(names, "; ")
+        joined(names, "; ")
     };
     let (failed, unclear) = (named(Verdict::NotMet), named(Verdict::Unknown));
     if !failed.is_empty() {

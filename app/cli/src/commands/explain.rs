@@ -1,11 +1,8 @@
 //! `systole explain`: what a hint means, and what to do about it.
 
 use super::prelude::*;
-use std::fmt::Write as _;
 
 use analysis::hints::{rule, rules};
-
-use render::csv;
 
 /// Arguments of the command.
 #[derive(Debug, Args)]
@@ -13,7 +10,7 @@ pub struct ExplainArgs {
     /// Id of a hint, as in a report: K01; all are listed without it
     pub hint: Option<String>,
     /// What to print on stdout
-    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    #[arg(long, value_enum, default_value_t)]
     pub format: OutputFormat,
 }
 
@@ -38,8 +35,7 @@ pub fn run(args: &ExplainArgs) -> Result<CommandOutcome> {
             _ => answers::explained(id)?,
         },
     };
-    output::print_as(args.format, &text)?;
-    Ok(CommandOutcome::Done)
+    output::print_as(args.format, &text)
 }
 
 /// All hints.
@@ -62,13 +58,9 @@ pub fn list(format: OutputFormat) -> String {
             return lines.collect();
         }
         OutputFormat::Csv => {
-            let list = Table::of("rules", "", rules().iter().copied());
-            let list = list.derived("id", "", Unit::None, |rule| rule.id).derived(
-                "title",
-                "",
-                Unit::None,
-                |rule| rule.title,
-            );
+            let list = Table::of("rules", "", rules().iter().copied())
+                .derived("id", "", Unit::None, |rule| rule.id)
+                .derived("title", "", Unit::None, |rule| rule.title);
             return csv::csv(&list.build(), 0, CsvCells::Exact);
         }
         OutputFormat::Md => "| id | what |\n|---|---|\n".to_owned(),
@@ -81,7 +73,7 @@ pub fn list(format: OutputFormat) -> String {
         };
     }
     if format == OutputFormat::Text {
-        text.push_str("\nSee systole explain ID for details.\n");
+        text += "\nSee systole explain ID for details.\n";
     }
     text
 }

@@ -214,7 +214,7 @@ fn chosen(catalog: &Catalog, names: &[String]) -> Result<Vec<Arc<DataTable>>> {
         catalog.table(name).ok_or_else(|| {
             RequestError::Usage(format!(
                 "--tables: there is no table {name:?}; there are {}",
-                trace_model::joined(catalog.all().iter().map(|table| table.name.clone()), ", ")
+                joined(catalog.all().iter().map(|table| table.name.clone()), ", ")
             ))
         })
     };
@@ -234,9 +234,12 @@ fn name_of_run(session: &Session, path: &Path) -> String {
             .and_then(Path::file_name)
             .is_some_and(|name| name == "profile")
     };
-    let run = directory.filter(in_profile).unwrap_or(path);
-    run.file_name().map_or_else(
-        || "run".to_owned(),
-        |name| name.to_string_lossy().into_owned(),
-    )
+    directory
+        .filter(in_profile)
+        .unwrap_or(path)
+        .file_name()
+        .map_or_else(
+            || "run".to_owned(),
+            |name| name.to_string_lossy().into_owned(),
+        )
 }

@@ -1,24 +1,20 @@
 //! `systole formats`: the supported formats.
 
 use super::prelude::*;
-use std::fmt::Write as _;
 
 use importers::IMPORTERS;
-
-use render::csv;
 
 /// Arguments of the command.
 #[derive(Debug, Args)]
 pub struct FormatsArgs {
     /// What to print on stdout
-    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    #[arg(long, value_enum, default_value_t)]
     pub format: OutputFormat,
 }
 
 pub fn run(args: &FormatsArgs) -> Result<CommandOutcome> {
     let text = formats_text(args.format);
-    output::print_as(args.format, &text)?;
-    Ok(CommandOutcome::Done)
+    output::print_as(args.format, &text)
 }
 
 fn formats_text(format: OutputFormat) -> String {
@@ -49,7 +45,7 @@ fn formats_text(format: OutputFormat) -> String {
             text = csv::csv(&table.build(), 0, CsvCells::Exact);
         }
         OutputFormat::Md => {
-            text.push_str("| id | format | endings | about |\n|---|---|---|---|\n");
+            text += "| id | format | endings | about |\n|---|---|---|---|\n";
             for f in formats {
                 let _ = writeln!(
                     text,

@@ -4,7 +4,6 @@ use super::prelude::*;
 use analysis::compare::{LOOP_COMPILATIONS, TestOptions, change_point};
 use analysis::{Cell, LowerBound, distinct, shortened_path};
 use render::html::history::{self, HistoryNumber, HistoryRun};
-use render::table;
 use request::history_file;
 use request::history_file::HistoryLine;
 use std::collections::BTreeMap;
@@ -23,7 +22,7 @@ pub struct HistoryArgs {
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub last: usize,
     /// What to print on stdout
-    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    #[arg(long, value_enum, default_value_t)]
     pub format: OutputFormat,
     /// Also write a page with charts of step time, MFU and compile time over the runs, and where they changed
     #[arg(long, value_name = "FILE")]
@@ -49,10 +48,7 @@ pub fn run(args: &HistoryArgs, stderr: &Stderr) -> Result<CommandOutcome> {
         written.map_err(RequestError::write(page))?;
         stderr.detail(&format!("wrote {}", page.display()));
     }
-    let trend = NamedTable {
-        report: "history",
-        table: trend(&lines, before),
-    };
+    let trend = trend(&lines, before);
     let text = |trend: &Table| {
         let layout = terminal::whole_tables(stderr.stdout_style());
         table::table(&with_distinct_runs(trend), &layout)
@@ -64,9 +60,8 @@ pub fn run(args: &HistoryArgs, stderr: &Stderr) -> Result<CommandOutcome> {
         };
         json!({"schema": "systole.trend/1", "runs": lines.iter().map(run).collect::<Vec<_>>()})
     };
-    let text = output::list(args.format, CsvCells::Exact, trend, text, runs);
-    output::print_as(args.format, &text)?;
-    Ok(CommandOutcome::Done)
+    let text = output::list(args.format, CsvCells::Exact, "history", trend, text, runs);
+    output::print_as(args.format, &text)
 }
 
 const MFU: &str = "mfu_steady_percent";
@@ -161,8 +156,9 @@ fn shortened(names: Vec<String>) -> Vec<String> {
         *counts.entry(name).or_default() += 1;
     }
     let is_only = |name: &String| counts.get(name.as_str()) == Some(&1);
-    let pairs = short.iter().zip(names);
-    pairs
+    short
+        .iter()
+        .zip(names)
         .map(|(short, name)| if is_only(short) { short.clone() } else { name })
         .collect()
 }

@@ -1,8 +1,7 @@
 //! `systole hlo`: the programs of a trace, the text of one, the neighbourhood of an instruction, a search, a diff.
 
 use std::cell::OnceCell;
-use std::fmt::Write as _;
-use std::io::{self, IsTerminal as _};
+use std::io;
 
 use super::prelude::*;
 use analysis::number;
@@ -43,8 +42,11 @@ pub enum GraphFormat {
 }
 
 pub fn run(args: &HloArgs, stderr: &Stderr) -> Result<CommandOutcome> {
-    let read = args.input.files().into_iter();
-    let read = read.chain(args.question.diff.clone());
+    let read = args
+        .input
+        .files()
+        .into_iter()
+        .chain(args.question.diff.clone());
     let guard = output::check(&args.output, read, args.force.force)?;
     let (input, format) = (&args.input, args.output.format);
     let loading = Loading::new(&input.assume, stderr)?;

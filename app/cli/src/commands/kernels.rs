@@ -58,8 +58,8 @@ pub fn run(args: &KernelsArgs, stderr: &Stderr) -> Result<CommandOutcome> {
 
 /// The times of the kernels of a run, which may have none; an error if it has no ops.
 fn timings(session: &Session, scope: Scope) -> Result<Vec<KernelTiming>, AnalysisError> {
-    let ops = session.report::<Ops>(scope);
-    let ops = ops
+    let ops = session
+        .report::<Ops>(scope)
         .map_err(|error| AnalysisError::NotApplicable(format!("{error}: {}", name_of(session))))?;
     if ops.rows.iter().any(|row| row.is_custom_call) {
         Ok(session.report::<Kernels>(scope)?.timings.clone())

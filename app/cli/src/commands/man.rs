@@ -19,7 +19,7 @@ pub fn run(args: &ManArgs, mut program: clap::Command) -> Result<CommandOutcome>
         Some(name) => program.find_subcommand(name).cloned().ok_or_else(|| {
             RequestError::Usage(format!(
                 "there is no command {name:?}; the commands are {}",
-                trace_model::joined(program.get_subcommands().map(clap::Command::get_name), ", ")
+                joined(program.get_subcommands().map(clap::Command::get_name), ", ")
             ))
         })?,
     };

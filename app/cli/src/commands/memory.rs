@@ -1,6 +1,5 @@
 //! `systole memory`: why a program does not fit into memory, and what would make it fit.
 
-use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader, Read as _};
 
 use super::prelude::*;
@@ -11,9 +10,7 @@ use analysis::{AnalysisError, Tabular as _, shortened};
 
 use crate::common::values::STANDARD;
 use analysis::sentence;
-use render::{csv, markdown, ndjson};
 use session::files::{open_regular, read_small};
-use session::number::counted;
 
 /// Fields may be added to this version, but never changed or removed.
 const SCHEMA: &str = "systole.memory/1";
@@ -36,7 +33,7 @@ pub struct MemoryArgs {
     #[command(flatten)]
     pub input: TraceRequest,
     /// Format of stdout
-    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = OutputFormat::Text)]
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
     pub format: OutputFormat,
     #[command(flatten)]
     pub csv: CsvArgs,
@@ -67,14 +64,15 @@ pub fn run(args: &MemoryArgs, stderr: &Stderr) -> Result<CommandOutcome> {
             })?);
         }
     }
-    output::print_as(args.format, &rendered(&found, args)?)?;
-    Ok(CommandOutcome::Done)
+    output::print_as(args.format, &rendered(&found, args)?)
 }
 
 /// The program whose plan a file of a dump holds, as its name tells: `module_0004.jit_f`.
 fn program_of_plan(path: &Path) -> Option<String> {
-    let name = path.file_name()?.to_str()?;
-    let stem = name.strip_suffix("-buffer-assignment.txt")?;
+    let stem = path
+        .file_name()?
+        .to_str()?
+        .strip_suffix("-buffer-assignment.txt")?;
     let staged = stem.rsplit_once('.');
     let program = staged.map_or(stem, |(program, _)| program);
     Some(program.to_owned())
@@ -193,21 +191,21 @@ fn text(found: &[MemoryShortage]) -> String {
     };
     let line = |indent, text: &str| layout.plain_lines(indent, text);
     let mut out = line(0, &sentence(&first.statement));
-    out.push_str(&kinds(first));
-    out.push_str(&buffers(first, &layout));
-    out.push_str(&fixes(first, &layout));
+    out += &kinds(first);
+    out += &buffers(first, &layout);
+    out += &fixes(first, &layout);
     if !first.unknown.is_empty() {
-        out.push_str(&line(
+        out += &line(
             0,
             &sentence(&format!("unknown: {}", first.unknown.join("; "))),
-        ));
+        );
     }
     for other in found.iter().skip(1).take(OTHERS) {
-        out.push_str(&line(0, &sentence(&format!("also: {}", other.statement))));
+        out += &line(0, &sentence(&format!("also: {}", other.statement)));
     }
     let more = found.len().saturating_sub(1 + OTHERS);
     if more > 0 {
-        out.push_str(&line(
+        out += &line(
             0,
             &format!(
                 "And {}: --format json.",
@@ -219,7 +217,7 @@ fn text(found: &[MemoryShortage]) -> String {
                     }
                 )
             ),
-        ));
+        );
     }
     out
 }
@@ -229,10 +227,12 @@ fn kinds(of: &MemoryShortage) -> String {
     kinds.sort_by_key(|kind| std::cmp::Reverse(kind.bytes));
     let mut text = String::new();
     for kind in kinds.iter().take(KINDS) {
-        let padding = kind.padding_bytes.filter(|bytes| *bytes > 0);
-        let padding = padding.map_or_else(String::new, |bytes| {
-            format!(", {} of it padding", binary(bytes))
-        });
+        let padding = kind
+            .padding_bytes
+            .filter(|bytes| *bytes > 0)
+            .map_or_else(String::new, |bytes| {
+                format!(", {} of it padding", binary(bytes))
+            });
         let _ = writeln!(text, "  {:>11}  {}{padding}", binary(kind.bytes), kind.kind);
     }
     let all = kinds
@@ -262,8 +262,8 @@ fn buffers(of: &MemoryShortage, layout: &TextLayout) -> String {
             .map(str::to_owned);
         let padding = buffer
             .padding_bytes
-            .filter(|bytes| bytes * 20 >= buffer.bytes && *bytes > 0);
-        let padding = padding.map(|bytes| format!("{} padding", binary(bytes)));
+            .filter(|bytes| bytes * 20 >= buffer.bytes && *bytes > 0)
+            .map(|bytes| format!("{} padding", binary(bytes)));
         let parts = [
             Some(buffer.instruction.clone()),
             shape,
@@ -272,10 +272,7 @@ fn buffers(of: &MemoryShortage, layout: &TextLayout) -> String {
             Some(buffer.kind.clone()),
         ];
         let parts = parts.into_iter().flatten().filter(|part| !part.is_empty());
-        let about = shortened(
-            &trace_model::joined(parts, " · "),
-            layout.width.saturating_sub(15),
-        );
+        let about = shortened(&joined(parts, " · "), layout.width.saturating_sub(15));
         let _ = writeln!(text, "  {:>11}  {about}", binary(buffer.bytes));
     }
     let more = of.buffers.len().saturating_sub(BUFFERS);
@@ -314,7 +311,7 @@ fn fixes(of: &MemoryShortage, layout: &TextLayout) -> String {
         )
     };
     for fix in of.fixes.iter().take(FIXES) {
-        text.push_str(&layout.plain_lines(2, &line(fix)));
+        text += &layout.plain_lines(2, &line(fix));
     }
     let more = of.fixes.len().saturating_sub(FIXES);
     if more > 0 {

@@ -1,17 +1,14 @@
 //! `systole metrics`: every metric for gates.
 
-use std::fmt::Write as _;
-
 use super::prelude::*;
 use analysis::compare::{METRICS, SummaryMetric};
 use analysis::gates::suffixes;
-use serde_json::Value;
 
 /// Arguments of the command.
 #[derive(Debug, Args)]
 pub struct MetricsArgs {
     /// What to print on stdout
-    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    #[arg(long, value_enum, default_value_t)]
     pub format: OutputFormat,
 }
 
@@ -50,10 +47,9 @@ fn text() -> String {
             also(metric)
         );
     }
-    text.push_str("\nOther units are selected by the suffix: ");
+    text += "\nOther units are selected by the suffix: ";
     let endings = [("time", Unit::Picoseconds), ("bytes", Unit::Bytes)];
-    let endings =
-        endings.map(|(of, unit)| format!("{of} {}", trace_model::joined(suffixes(unit), " ")));
+    let endings = endings.map(|(of, unit)| format!("{of} {}", joined(suffixes(unit), " ")));
     let _ = writeln!(text, "{}; shares _pct _share.", endings.join("; "));
     text
 }

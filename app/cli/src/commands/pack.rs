@@ -12,7 +12,7 @@ use importers::{ArchiveWriter, PACK_FACTS, PACKED_PROFILES, PACKED_SESSION};
 use crate::common::{GateArgs, JudgeArgs, gating};
 use render::{InputFile, html};
 use session::files::write_with;
-use session::number::{counted, value};
+use session::number::value;
 use view::sessions::SessionStore;
 
 /// Arguments of the command.

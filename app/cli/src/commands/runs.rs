@@ -4,7 +4,6 @@ use super::prelude::*;
 use analysis::number::value;
 use analysis::{counted, distinct, printable};
 use importers::{ImportError, ListedRun};
-use serde_json::Value;
 use unicode_width::UnicodeWidthStr as _;
 
 use session::RunSummary;
@@ -18,7 +17,7 @@ pub struct RunsArgs {
     /// A log directory, or anything around it, on this machine or in a bucket
     pub path: PathBuf,
     /// What to print on stdout
-    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    #[arg(long, value_enum, default_value_t)]
     pub format: OutputFormat,
     /// Open this many runs, the newest first, for their devices, steps and verdicts; 0 opens none
     #[arg(long, value_name = "N", default_value_t = 10)]
@@ -64,12 +63,16 @@ pub fn run(args: &RunsArgs, stderr: &Stderr) -> Result<CommandOutcome> {
         });
         rows.push(ListedRunRow { run, opened });
     }
-    let list = NamedTable {
-        report: "runs",
-        table: table(&rows),
-    };
+    let list = table(&rows);
     let json = || as_json(&args.path, &rows);
-    let list = output::list(args.format, args.csv.cells(), list, |_| text(&rows), json);
+    let list = output::list(
+        args.format,
+        args.csv.cells(),
+        "runs",
+        list,
+        |_| text(&rows),
+        json,
+    );
     if args.format == OutputFormat::Text {
         output::print_names(&list)?;
     } else {
@@ -97,12 +100,12 @@ fn text(rows: &[ListedRunRow]) -> String {
         let indent = name.width() + 2;
         let parts = facts(row).join(" · ");
         if indent <= layout.width / 2 {
-            text.push_str(&layout.beside(&format!("{name}  "), indent, &parts));
+            text += &layout.beside(&format!("{name}  "), indent, &parts);
         } else {
-            text.push_str(&layout.plain_lines(0, &format!("{name}  {parts}")));
+            text += &layout.plain_lines(0, &format!("{name}  {parts}"));
         }
         for line in details(row) {
-            text.push_str(&layout.plain_lines(INDENT, &line));
+            text += &layout.plain_lines(INDENT, &line);
         }
     }
     let left = rows.iter().filter(|row| row.opened.is_none()).count();
@@ -110,7 +113,7 @@ fn text(rows: &[ListedRunRow]) -> String {
         let runs = counted(rows.len(), "run");
         let were = if left == 1 { "was" } else { "were" };
         let more = format!("{left} of {runs} {were} not opened; --verdicts N opens more");
-        text.push_str(&layout.plain_lines(0, &more));
+        text += &layout.plain_lines(0, &more);
     }
     text
 }
@@ -140,8 +143,12 @@ fn details(row: &ListedRunRow) -> Vec<String> {
     let said = row.opened().map(RunSummary::lines).unwrap_or_default();
     let error = row.error();
     let error = error.map(|error| format!("cannot be opened: {error}"));
-    let before = before.into_iter().flatten();
-    before.chain(said).chain(error).collect()
+    before
+        .into_iter()
+        .flatten()
+        .chain(said)
+        .chain(error)
+        .collect()
 }
 
 /// The first names of a long list, by what tells them apart.

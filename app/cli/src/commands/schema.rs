@@ -7,7 +7,7 @@ use analysis::Provenance;
 use analysis::compare::Better;
 use analysis::expect::Expectation;
 use analysis::reports::StepPart;
-use serde_json::{Map, Value};
+use serde_json::Map;
 
 use render::{comparison, json};
 
@@ -88,7 +88,7 @@ fn summary() -> serde_json::Result<Value> {
     with_types(&mut schema);
     let mut environment = json::environment_schema();
     unnamed(&mut environment);
-    environment["properties"]["schema"] = serde_json::json!({ "type": "string" });
+    environment["properties"]["schema"] = json!({ "type": "string" });
     schema["properties"]["facts"]["properties"]["environment"] = environment;
     Ok(schema)
 }

@@ -1,6 +1,5 @@
 //! `systole skill`: instructions for coding agents, where they look for them.
 
-use std::fmt::Write as _;
 use std::fs;
 
 use super::prelude::*;
@@ -187,10 +186,11 @@ fn is_untouched(file: &str) -> bool {
 
 /// The text without what only files of their own have at the start.
 fn body() -> &'static str {
-    let rest = SKILL
+    SKILL
         .strip_prefix("---\n")
-        .and_then(|rest| rest.split_once("\n---\n"));
-    rest.map_or(SKILL, |(_, body)| body).trim_start()
+        .and_then(|rest| rest.split_once("\n---\n"))
+        .map_or(SKILL, |(_, body)| body)
+        .trim_start()
 }
 
 /// A file with a new section in place of the old one, and whether the old one was changed.

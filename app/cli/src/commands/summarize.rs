@@ -1,7 +1,7 @@
 //! `systole summarize`: saves what a comparison needs of a run.
 
 use super::prelude::*;
-use analysis::compare::{Difference, Summary, to_json, unlike};
+use analysis::compare::{Difference, to_json, unlike};
 
 use request::summaries;
 /// Arguments of the command.

@@ -1,11 +1,9 @@
 //! `systole top`: the state of the devices of running programs.
 
-use std::fmt::Write as _;
-use std::io::IsTerminal as _;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::prelude::*;
-use trace_model::{Picos, joined};
+use trace_model::Picos;
 
 use crate::common::stderr::harmless;
 use capture::{DeviceState, MonitorOptions, ServerAddress, ServerError, Spread, monitor};
@@ -93,7 +91,7 @@ fn screen(answers: &[(ServerAddress, Result<DeviceState, ServerError>)]) -> Stri
                     let _ = writeln!(text, "  {line}");
                 }
                 if said.is_empty() {
-                    text.push_str(&numbers(state));
+                    text += &numbers(state);
                 }
             }
             Err(why) => {
@@ -192,7 +190,7 @@ mod tests {
         assert!(
             lines(&answers)
                 .lines()
-                .all(|line| serde_json::from_str::<serde_json::Value>(line).is_ok())
+                .all(|line| serde_json::from_str::<Value>(line).is_ok())
         );
     }
 

@@ -57,7 +57,7 @@ pub struct ForceArgs {
 #[command(next_help_heading = "Output")]
 pub struct OutputArgs {
     /// What to print on stdout
-    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    #[arg(long, value_enum, default_value_t)]
     pub format: OutputFormat,
     /// Also write this format to this file: text, json, ndjson, csv, md, junit, sarif or html; may be repeated
     ///
@@ -84,8 +84,9 @@ pub struct OutputArgs {
 impl OutputArgs {
     /// Whether what is written names the fingerprint of the input.
     pub fn identifies_input(&self) -> bool {
-        let files = self.output.iter().map(|file| file.format);
-        files
+        self.output
+            .iter()
+            .map(|file| file.format)
             .chain([printed(self.format)])
             .any(ReportFormat::identifies_input)
     }

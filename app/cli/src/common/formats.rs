@@ -168,8 +168,9 @@ pub fn format_named(name: &str) -> Option<&'static ReportFormat> {
 /// If a value of `--format` is missing among the formats of reports: a mistake in the program.
 pub fn printed(format: OutputFormat) -> &'static ReportFormat {
     let value = format.to_possible_value();
-    let known = value.and_then(|value| format_named(value.get_name()));
-    known.expect("every format that can be printed is a format of reports")
+    value
+        .and_then(|value| format_named(value.get_name()))
+        .expect("every format that can be printed is a format of reports")
 }
 
 fn gated<'a>(document: &'a Document, format: &str) -> Result<&'a GatedDocument> {
@@ -200,7 +201,7 @@ impl FromStr for OutputFile {
         let wrong = || {
             format!(
                 "write FORMAT=PATH with one of the formats {}, not {text:?}",
-                trace_model::joined(REPORT_FORMATS.iter().map(|format| format.name), ", ")
+                joined(REPORT_FORMATS.iter().map(|format| format.name), ", ")
             )
         };
         let (format, name) = text.split_once('=').ok_or_else(wrong)?;

@@ -4,7 +4,7 @@ use std::fs::OpenOptions;
 use std::io::Write as _;
 
 use crate::prelude::*;
-use analysis::compare::{Summary, on_both_sides};
+use analysis::compare::on_both_sides;
 use analysis::gates::{AlikeGates, GateConfig, GateConfigError, GateLevel, GatesReport, Status};
 
 use crate::common::args::{GateArgs, JudgeArgs};
@@ -34,10 +34,7 @@ pub fn judge(
         return Ok(None);
     }
     let file = args.judge.budget.as_deref().or(config);
-    let gates = file
-        .map(|path| loading.settings.gates_in(path))
-        .transpose()?
-        .unwrap_or_default();
+    let gates = loading.gates_in(file)?.unwrap_or_default();
     let run = request::summaries::summary_of(session, scope)?;
     let baseline = baseline(&run, args, loading, stderr)?;
     gates
@@ -160,8 +157,12 @@ pub fn outcome(
 /// Why gates could not be judged: a reason shared by several of them once.
 pub fn unclear(report: &GatesReport) -> Vec<String> {
     let is_unclear = |alike: &AlikeGates<'_>| alike.first.status == Status::Inconclusive;
-    let unclear = report.alike().into_iter().filter(is_unclear);
-    unclear.map(|alike| alike.text()).collect()
+    report
+        .alike()
+        .into_iter()
+        .filter(is_unclear)
+        .map(|alike| alike.text())
+        .collect()
 }
 
 /// Prints warnings on stderr, as annotations on GitHub.

@@ -59,8 +59,9 @@ pub fn check_topology(session: &Session) -> Result<()> {
 
 fn devices(session: &Session) -> Vec<&DeviceInfo> {
     let model = session.model();
-    let cores = model.tensor_cores().into_iter();
-    cores
+    model
+        .tensor_cores()
+        .into_iter()
         .filter_map(|core| model.group(core).device.as_ref())
         .collect()
 }

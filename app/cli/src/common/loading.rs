@@ -1,11 +1,11 @@
 //! Opens inputs, with a progress bar on a terminal if it takes long.
 
-use std::io::IsTerminal as _;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crate::prelude::*;
+use analysis::gates::GateConfig;
 use analysis::reports::hlo::chosen;
 use analysis::{Options, TraceFacts as _};
 use importers::{ImportError, ImportOptions, ListedRun, ProgressStage, holds_programs_only};
@@ -67,6 +67,11 @@ impl<'a> Loading<'a> {
             run,
             ..self.import.clone()
         }
+    }
+
+    /// The gates of a file, if one is named.
+    pub fn gates_in(&self, file: Option<&Path>) -> Result<Option<GateConfig>> {
+        file.map(|file| self.settings.gates_in(file)).transpose()
     }
 
     /// The assumptions of reports.

@@ -1,21 +1,21 @@
 //! Writes documents to stdout and to files.
 
 use std::borrow::Cow;
-use std::io::{self, BufWriter, IsTerminal as _, StdoutLock, Write as _};
+use std::io::{self, BufWriter, StdoutLock, Write as _};
 
 use crate::prelude::*;
 use importers::is_remote;
-use serde_json::Value;
 
 use crate::common::args::OutputArgs;
 
 use crate::common::formats::{
     DocumentFormat, FormatContent, Pieces, ReportFormat, one_piece, printed,
 };
+use crate::common::outcome::CommandOutcome;
 use crate::common::stderr::{Stderr, harmless, without_orders};
 use crate::common::terminal;
 use crate::common::values::{OutputFormat, STANDARD};
-use render::{USUAL_ROWS, csv, markdown, ndjson};
+use render::USUAL_ROWS;
 use request::places::check_place;
 use session::files::{is_same, make_directory, write_file, write_with};
 
@@ -187,20 +187,22 @@ pub fn print_text(text: &str) -> Result<()> {
     send(&for_terminals(text))
 }
 
-/// Prints what a command composed in one of the formats.
-pub fn print_as(format: OutputFormat, text: &str) -> Result<()> {
+/// Prints what a command composed in one of the formats, which is then done.
+pub fn print_as(format: OutputFormat, text: &str) -> Result<CommandOutcome> {
     if format == OutputFormat::Text {
-        print_text(text)
+        print_text(text)?;
     } else {
-        print(text)
+        print(text)?;
     }
+    Ok(CommandOutcome::Done)
 }
 
 /// A list in one of the formats: what is not text or JSON is its table.
 pub fn list(
     format: OutputFormat,
     cells: CsvCells,
-    NamedTable { report, table }: NamedTable,
+    report: &'static str,
+    table: Table,
     text: impl FnOnce(&Table) -> String,
     json: impl FnOnce() -> Value,
 ) -> String {
@@ -320,8 +322,8 @@ impl Writable for Document {
     }
 
     fn not_applicable(&self) -> Vec<(&str, String)> {
-        let sections = self.sections().iter();
-        sections
+        self.sections()
+            .iter()
             .filter_map(|section| Some((section.id, section.result.as_ref().err()?.to_string())))
             .collect()
     }

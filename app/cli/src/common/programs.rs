@@ -25,8 +25,8 @@ const TITLE: (&str, &str) = ("hlo", "Programs");
 
 /// What the largest program consists of.
 pub fn document(session: &Session, scope: Scope) -> Document {
-    let result = program_parts(&session.context(scope));
-    let result = result.map(|report| Arc::new(report) as Arc<dyn Report>);
+    let result =
+        program_parts(&session.context(scope)).map(|report| Arc::new(report) as Arc<dyn Report>);
     Document::of(session, scope, TITLE, result)
 }
 

@@ -1,12 +1,12 @@
 //! Messages on stderr.
 
 use std::collections::BTreeSet;
-use std::io::{IsTerminal as _, Write as _};
+use std::io::Write as _;
 use std::sync::Mutex;
 
 use crate::prelude::*;
 use analysis::{is_printable, printable, turns_text};
-use trace_model::{joined, locked};
+use trace_model::locked;
 
 use crate::common::args::MessageArgs;
 

@@ -4,7 +4,6 @@ use std::collections::VecDeque;
 use std::thread::{self, ScopedJoinHandle};
 
 use crate::prelude::*;
-use analysis::compare::Summary;
 
 use crate::common::loading::Loading;
 use crate::common::stderr::Stderr;
@@ -14,6 +13,11 @@ use request::summaries::{saved, summary_of};
 
 /// An input, and whether all runs of a log directory count.
 pub type RequestedInput<'a> = (&'a Path, bool);
+
+/// Inputs of the user; of log directories all runs, or one.
+pub fn requested(paths: &[PathBuf], all: bool) -> Vec<RequestedInput<'_>> {
+    paths.iter().map(|path| (path.as_path(), all)).collect()
+}
 
 /// Runs that are summarised at the same time; one of them ends before another is read.
 const AT_ONCE: usize = 2;

@@ -1,7 +1,7 @@
 //! Width and character set of the terminal.
 
 use std::env;
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::{self, Write as _};
 
 use crate::prelude::*;
 use unicode_width::UnicodeWidthChar as _;

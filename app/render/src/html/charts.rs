@@ -2,23 +2,24 @@
 
 use std::collections::BTreeMap;
 
-use analysis::compare::{Summary, WhyRow, thinned};
+use crate::prelude::*;
+use analysis::compare::{WhyRow, thinned};
 use analysis::hints::{LoopLimit, TimePart};
 use analysis::math::stats::median;
 use analysis::reports::{Roofline, StepPart, Steps};
 use analysis::{OpGroup, TraceFacts as _};
 use maud::{Markup, PreEscaped, html};
-use trace_model::{ClassSums, LabelId, LaneMipmap, Picos, TimeRange, TrackId, TrackKind, joined};
+use trace_model::{ClassSums, LabelId, LaneMipmap, TimeRange, TrackId, TrackKind};
 
 use super::style::color_of;
 use crate::pictures::svg;
-use crate::{Document, summary};
+use crate::summary;
 use view::charts::roofline::RooflineChart;
 use view::charts::stacked_bar::{StackedBar, role_of_use};
 use view::charts::steps::{StepBars, StepsChart};
 use view::charts::waterfall::Waterfall;
 use view::charts::{Chart as _, ChartFrame, ChartSwatch};
-use view::drawing::{ColorRole, Drawing, MarkerKind};
+use view::drawing::MarkerKind;
 use view::palette::ColorKey;
 use view::time_format::TimeFormat;
 use view::timeline::bands::group_of;
@@ -192,11 +193,11 @@ pub fn timeline(document: &Document) -> Markup {
     if cores.is_empty() || range.dur() <= Picos::ZERO {
         return PreEscaped::default();
     }
-    let tracks = cores
+    let pictures = cores
         .iter()
         .take(DEVICES)
-        .filter_map(|&core| Some((core, model.track_of_kind(core, TrackKind::Ops)?)));
-    let pictures = tracks.map(|(core, track)| (core, lanes(document, track, range)));
+        .filter_map(|&core| Some((core, model.track_of_kind(core, TrackKind::Ops)?)))
+        .map(|(core, track)| (core, lanes(document, track, range)));
     html! {
         @for (core, ops) in pictures.filter(|(_, ops)| !ops.shapes.is_empty()) {
             p.cap { (model.device_name(core)) }
@@ -227,8 +228,11 @@ fn lanes(document: &Document, track: TrackId, range: TimeRange) -> Drawing {
     let classes = cx.classes();
     let length = range.dur().ps();
     let key_of = |op| ColorKey::of_group(group_of(StepPart::of(&classes.class_of(op))));
-    let labels = model.labels().iter();
-    let by_label: Vec<u8> = labels.map(|label| key_of(label.op).0).collect();
+    let by_label: Vec<u8> = model
+        .labels()
+        .iter()
+        .map(|label| key_of(label.op).0)
+        .collect();
     let class_of = |label: LabelId| by_label.get(label.index()).copied().unwrap_or_default();
     let x = |ps: i64| {
         (WIDTH * ((ps - range.start.ps()) as f64 / length as f64) as f32).clamp(0.0, WIDTH)

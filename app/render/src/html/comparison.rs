@@ -1,18 +1,16 @@
 //! HTML page about two runs: what changed, whether it is more than noise, and where the time went. No scripts, no
 //! network access.
 
+use crate::prelude::*;
 use analysis::compare::{
-    Attribution, CauseChain, CompareBrief, Comparison, MetricChange, OpChange, ShiftEstimate,
-    Summary, WHY_ROWS, Weight, matched_classes, signed,
+    Attribution, CauseChain, CompareBrief, MetricChange, OpChange, ShiftEstimate, WHY_ROWS, Weight,
+    matched_classes, signed,
 };
-use analysis::{Percent, Tabular as _, Unit};
 use maud::{Markup, PreEscaped, html};
 
 use super::charts;
 use super::parts::{failures, gates_section, html_table, marked, section, source_cell, whole};
 use crate::comparison::ComparedRuns;
-use analysis::{capitalised, sentence};
-use session::number;
 
 /// Ops that are listed.
 const ROWS: usize = 25;

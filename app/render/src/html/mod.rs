@@ -9,22 +9,20 @@ mod style;
 
 use std::collections::BTreeMap;
 
-use analysis::compare::{Summary, WHY_ROWS};
-use analysis::gates::{GatesReport, GatesVerdict};
+use crate::prelude::*;
+use analysis::compare::WHY_ROWS;
+use analysis::gates::GatesVerdict;
 use analysis::hints::{Hint, HintsReport};
 use analysis::reports::CaptureFinding;
 use analysis::reports::summary::targets::TargetColor;
-use analysis::{Percent, Unit};
 use maud::{Markup, PreEscaped, html};
-use trace_model::{Caveat, Picos, without_number};
+use trace_model::{Caveat, without_number};
 
 use self::parts::{ROWS, failures, gates_section, html_table, marked, section, source_cell, whole};
 use crate::hints::{facts, first};
 use crate::summary::HINTS_SHOWN;
-use crate::{Document, GatedDocument, summary};
-use analysis::{capitalised, sentence};
-use session::number;
-use view::overview::{KeyFigure, Overview};
+use crate::{GatedDocument, summary};
+use view::overview::KeyFigure;
 
 /// Reports that are no more than their tables: of programs that did not run, of one question. Gates come first.
 pub fn tables_page(document: &Document) -> String {
@@ -142,8 +140,11 @@ fn rated(light: TargetColor) -> (&'static str, &'static str) {
 /// The figures that matter for what limits the run.
 fn figures(badge: Option<&str>, figures: &[&KeyFigure]) -> Markup {
     let rating = |figure: &KeyFigure| {
-        let light = figure.target.as_ref().map(|target| target.light);
-        light.map_or(("", ""), rated)
+        figure
+            .target
+            .as_ref()
+            .map(|target| target.light)
+            .map_or(("", ""), rated)
     };
     html! {
         @if !figures.is_empty() {

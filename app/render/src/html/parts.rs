@@ -1,13 +1,10 @@
 //! Parts shared by the page of one run and the page of two runs.
 
-use analysis::gates::{GateLevel, GatesReport, Status};
-use analysis::{Cell, Table, Unit};
+use crate::prelude::*;
 use maud::{Markup, PreEscaped, html};
 
 use super::style;
 use crate::gates::{actual, base};
-use analysis::capitalised;
-use session::number;
 
 /// Maximum number of rows of a table.
 pub const ROWS: usize = 15;
@@ -93,8 +90,10 @@ pub fn html_table(table: &Table) -> Markup {
         |row: &Vec<Cell>, at| matches!(row.get(at), Some(Cell::Int(_) | Cell::Float(_)));
     let are_numbers =
         |at, unit| unit != Unit::None || table.rows.iter().any(|row| is_number(row, at));
-    let columns = table.columns.iter().enumerate();
-    let classes: Vec<_> = columns
+    let classes: Vec<_> = table
+        .columns
+        .iter()
+        .enumerate()
         .map(|(at, column)| are_numbers(at, column.unit).then_some("n"))
         .collect();
     html! {

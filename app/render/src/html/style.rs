@@ -1,11 +1,10 @@
 //! Style of HTML pages: the colours of the window, light or dark like the reader's system.
 
-use std::fmt::Write as _;
-
+use crate::prelude::*;
 use analysis::OpGroup;
 use maud::{Markup, PreEscaped, html};
 
-use view::drawing::{ColorRole, Ink};
+use view::drawing::Ink;
 use view::palette::{ColorKey, Palette, Preset, SliceColor};
 
 /// The content of the head of a page besides its title.

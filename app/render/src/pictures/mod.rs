@@ -6,9 +6,8 @@ mod png;
 pub(crate) mod svg;
 
 use std::ffi::OsStr;
-use std::path::Path;
 
-use analysis::Scope;
+use crate::prelude::*;
 use analysis::reports::hlo::Neighbourhood;
 use analysis::reports::{Roofline, StepParts, Steps};
 use trace_model::TraceModel;
@@ -16,7 +15,6 @@ use view::charts::roofline::RooflineChart;
 use view::charts::steps::{self, StepBars, StepsChart};
 use view::charts::timeline::{OtherTraceColors, timeline};
 use view::charts::{self, ChartFrame};
-use view::drawing::Drawing;
 use view::palette::{Palette, Preset, Rgb};
 use view::state::ViewState;
 use view::time_format::TimeFormat;
@@ -148,15 +146,17 @@ pub fn draw(
     let drawing = match panel {
         PicturePanel::Timeline => timeline(trace, state, beside, &frame),
         PicturePanel::Roofline => {
-            let report = session.report::<Roofline>(state.scope.into());
-            let report = report.map_err(|error| error.to_string())?;
+            let report = session
+                .report::<Roofline>(state.scope.into())
+                .map_err(|error| error.to_string())?;
             let chart = RooflineChart::of(&report, &report.ops);
             let title = format!("{}: {}", trace.title(), chart.title(state.scope));
             charts::picture(&title, &chart, &frame)
         }
         PicturePanel::Steps => {
-            let report = session.report::<Steps>(Scope::WholeTrace);
-            let report = report.map_err(|error| error.to_string())?;
+            let report = session
+                .report::<Steps>(Scope::WholeTrace)
+                .map_err(|error| error.to_string())?;
             if report.steps.is_empty() {
                 return Err(report.why.join("; "));
             }
@@ -305,7 +305,7 @@ mod tests {
         let plain = tracks(&trace, &state, beside(&[]));
         let hatched = tracks(&trace, &state, beside(&only));
         let fill = PictureStyle::default()
-            .picture(Drawing::new(0.0, 0.0, view::drawing::ColorRole::Panel))
+            .picture(Drawing::new(0.0, 0.0, ColorRole::Panel))
             .palette
             .slice(ColorKey::of_change(2.0))
             .fill

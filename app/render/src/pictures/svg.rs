@@ -1,11 +1,12 @@
 //! A drawing as SVG.
 
-use std::fmt::{self, Write as _};
+use std::fmt;
 
+use crate::prelude::*;
 use session::xml::escaped;
 use view::drawing::{
-    Anchor, ColorRole, DASH, Drawing, DrawingPoint, DrawingShape, EDGE, HALO, Ink, MarkerKind,
-    OPACITY, baseline, corners, tip,
+    Anchor, DASH, DrawingPoint, DrawingShape, EDGE, HALO, Ink, MarkerKind, OPACITY, baseline,
+    corners, tip,
 };
 use view::palette::{Palette, Rgb};
 
@@ -74,7 +75,7 @@ impl<P: Fn(Ink) -> String> SvgWriter<'_, P> {
                 self.end_with_title(title, "rect")
             }
             DrawingShape::Bars { bars, fill } => {
-                self.text.push_str("<path d=\"");
+                self.text += "<path d=\"";
                 for ((x, y), (width, height)) in bars {
                     let [x, y, width, height] = [x, y, width, height].map(|own| Length(*own));
                     write!(self.text, "M{x} {y}h{width}v{height}h-{width}z")?;
@@ -148,7 +149,7 @@ impl<P: Fn(Ink) -> String> SvgWriter<'_, P> {
             write!(
                 self.text,
                 "<polygon points=\"{}\"",
-                trace_model::joined(corners(kind, at, r).into_iter().map(corner), " ")
+                joined(corners(kind, at, r).into_iter().map(corner), " ")
             )?;
             "polygon"
         };

@@ -6,16 +6,14 @@
 mod places;
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
+use crate::prelude::*;
 use analysis::compare::{OpChange, signed};
 use analysis::expect::{ExpectReport, JudgedExpectation, Verdict};
-use analysis::gates::{AlikeGates, Gate, GateLevel, GatesReport, Status};
+use analysis::gates::{AlikeGates, Gate};
 use analysis::hints::{Hint, HintSeverity, Hints, HintsReport, rules};
-use analysis::sentence;
 use serde_json::{Value, json};
 
-use crate::Document;
 use crate::comparison::ComparedRuns;
 use places::{location, location_of, trace_in};
 
@@ -59,8 +57,12 @@ pub fn of(document: &Document) -> serde_json::Result<String> {
 
 /// The file that a document is about, below the working directory.
 fn trace_of(document: &Document, below: Option<&Path>) -> String {
-    let sources = document.session.model().sources();
-    let file = sources.first().and_then(|source| source.path.as_deref());
+    let file = document
+        .session
+        .model()
+        .sources()
+        .first()
+        .and_then(|source| source.path.as_deref());
     let file = file.or(document.session.path()).and_then(Path::to_str);
     trace_in(file.unwrap_or("trace"), below)
 }
@@ -123,8 +125,8 @@ pub fn of_comparison(compared: &ComparedRuns<'_>) -> serde_json::Result<String> 
     let mut results = not_passed(compared.gates, &trace);
     let classes = std::iter::once(compared.comparison).chain(&compared.comparison.classes);
     // Compared with a prediction, nothing became slower.
-    let classes = classes.filter(|class| class.prediction.is_none());
     let slower = classes
+        .filter(|class| class.prediction.is_none())
         .flat_map(|class| &class.ops)
         .filter(|op| op.verdict() == "slower");
     results.extend(slower.map(|op| op_result(op, &trace, below.as_deref())));
@@ -162,11 +164,13 @@ pub fn sarif(
 fn not_passed(gates: Option<&GatesReport>, trace: &str) -> Vec<Value> {
     let of_gates = |gates: &GatesReport| {
         let all = gates.gates.iter();
-        let failed = all.filter(|gate| gate.status == Status::Fail);
-        let failed = failed.map(|gate| gate_result(gate, trace));
+        let failed = all
+            .filter(|gate| gate.status == Status::Fail)
+            .map(|gate| gate_result(gate, trace));
         let alike = gates.alike().into_iter();
-        let unclear = alike.filter(|alike| alike.first.status == Status::Inconclusive);
-        let unclear = unclear.map(|alike| unclear_result(&alike, trace));
+        let unclear = alike
+            .filter(|alike| alike.first.status == Status::Inconclusive)
+            .map(|alike| unclear_result(&alike, trace));
         failed.chain(unclear).collect::<Vec<_>>()
     };
     gates.into_iter().flat_map(of_gates).collect()

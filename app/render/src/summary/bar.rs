@@ -1,13 +1,9 @@
 //! Where the time of a step goes, as one bar.
 
-use std::fmt::Write as _;
-
+use crate::prelude::*;
 use analysis::facts::TimeUse;
 use analysis::hints::{LoopLimit, TimePart};
-use trace_model::{Picos, joined};
-use unicode_width::UnicodeWidthStr as _;
 
-use crate::TextLayout;
 use view::overview::share;
 
 const INDENT: usize = 2;
@@ -99,7 +95,7 @@ fn legend(parts: &[TimePart], whole: f64, layout: &TextLayout) -> String {
         let words = in_words(part, parts, whole);
         let len = words.width() + 5;
         if used + len > layout.width {
-            text.push_str(if text.is_empty() { " " } else { "\n " });
+            text += if text.is_empty() { " " } else { "\n " };
             used = INDENT;
         }
         let _ = write!(

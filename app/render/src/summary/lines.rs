@@ -1,20 +1,15 @@
 //! What ran, what limits it, the figures that matter, and what makes the capture doubtful.
 
-use std::fmt::Write as _;
-
-use analysis::Unit;
+use crate::prelude::*;
 use analysis::reports::CaptureFinding;
 use analysis::reports::summary::doctor::SESSIONS_APART;
 use analysis::reports::summary::targets::TargetColor;
-use trace_model::{Picos, Severity, Source};
-use unicode_width::UnicodeWidthStr as _;
+use trace_model::{Severity, Source};
 
 use crate::document::scope_in_words;
 use crate::layout::padded;
 use crate::table::shortened;
-use crate::{Document, TextLayout};
-use session::number;
-use view::overview::{KeyFigure, Overview};
+use view::overview::KeyFigure;
 
 /// Cautions on the screen; `doctor` has all.
 pub const CAUTIONS: usize = 2;
@@ -44,7 +39,7 @@ pub fn files(sources: &[Source]) -> String {
 /// What ran, and which part of it is shown.
 pub fn ran(document: &Document, overview: &Overview) -> Vec<String> {
     let mut ran = overview.ran.words(|time| time.to_string());
-    if document.scope != analysis::Scope::WholeTrace {
+    if document.scope != Scope::WholeTrace {
         ran.push(scope_in_words(document.scope));
     }
     ran
@@ -62,7 +57,7 @@ pub fn header(document: &Document, overview: &Overview, layout: &TextLayout) -> 
         let _ = writeln!(text, "{}{facts}", layout.style.bold(&name));
     }
     if let Some(badge) = model.badge_in_words() {
-        text.push_str(&layout.lines(0, &badge, |line| layout.style.bold(line)));
+        text += &layout.lines(0, &badge, |line| layout.style.bold(line));
     }
     text + &layout.plain_lines(0, &ran(document, overview).join(" · "))
 }
@@ -89,7 +84,7 @@ pub fn figures(badge: Option<&str>, figures: &[&KeyFigure], layout: &TextLayout)
     let mut text = String::new();
     for (figure, value) in figures.iter().zip(values) {
         let head = format!("{}  {value:>column$}  ", padded(figure.title, title));
-        text.push_str(&layout.beside(&head, title + column + 4, &remark(figure, badge)));
+        text += &layout.beside(&head, title + column + 4, &remark(figure, badge));
     }
     text
 }
@@ -140,7 +135,7 @@ pub fn cautions(overview: &Overview, layout: &TextLayout) -> String {
     let all: Vec<_> = overview.health.iter().filter(own).collect();
     let mut text = String::new();
     for finding in all.iter().take(CAUTIONS) {
-        text.push_str(&caution(finding, layout));
+        text += &caution(finding, layout);
     }
     let more = all.len().saturating_sub(CAUTIONS);
     if more > 0 {
@@ -148,7 +143,7 @@ pub fn cautions(overview: &Overview, layout: &TextLayout) -> String {
             "{}: systole doctor",
             number::counted(more as u64, "more caution")
         );
-        text.push_str(&layout.dim_lines(0, &more));
+        text += &layout.dim_lines(0, &more);
     }
     text
 }

@@ -1,13 +1,11 @@
 //! The most expensive ops; ops that differ only in their number share a row.
 
+use crate::prelude::*;
 use analysis::hardware::limits::BoundBy;
 use analysis::hardware::peaks::Peaks;
 use analysis::reports::Ops;
-use analysis::{Cell, Percent, Table, Unit};
 
 use crate::table::table;
-use crate::{Document, TextLayout};
-use session::number;
 use view::panels::op_families::{OpFamily, families};
 
 /// Rows of the table at most.

@@ -105,8 +105,9 @@ fn time_line(node: &HloNode, frame: &ChartFrame) -> String {
     let own = node.op.self_time_ps.map(|time| frame.time(time.ps()));
     let share = node.op.self_of_op_time_percent;
     let share = share.map(|share| value(share.0, Unit::Percent));
-    let exposed = node.op.exposed_ps;
-    let exposed = exposed.map(|time| format!("exposed {}", frame.time(time.ps())));
-    let parts: Vec<String> = [own, share, exposed].into_iter().flatten().collect();
-    parts.join(" · ")
+    let exposed = node
+        .op
+        .exposed_ps
+        .map(|time| format!("exposed {}", frame.time(time.ps())));
+    joined([own, share, exposed].into_iter().flatten(), " · ")
 }

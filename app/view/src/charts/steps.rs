@@ -3,7 +3,6 @@
 use crate::prelude::*;
 use analysis::facts::Step;
 use analysis::reports::{DividedStep, StepPart, StepPartsReport};
-use session::number::counted;
 
 use super::stacked_bar::{StackedBar, outline, role_of};
 use super::{Chart, ChartFrame, ChartSwatch};
@@ -113,8 +112,9 @@ impl Chart for StepsChart<'_> {
             let mut parts = self.bars.bars.iter().flat_map(|bar| &bar.parts);
             parts.any(|(other, _)| other == part)
         };
-        let parts = StepPart::ALL.into_iter().filter(occurs);
-        parts
+        StepPart::ALL
+            .into_iter()
+            .filter(occurs)
             .map(|part| ChartSwatch::new(role_of(part), part.title()))
             .collect()
     }
@@ -133,8 +133,11 @@ impl Chart for StepsChart<'_> {
         let last = self.bars.bars.last().map_or(0, |bar| bar.steps.0);
         let room = width_of(&format!("{last} "), frame.font);
         let slot = area.width / self.bars.bars.len().max(1) as f32;
-        let numbers = self.bars.bars.iter().enumerate();
-        let numbers = numbers
+        let numbers = self
+            .bars
+            .bars
+            .iter()
+            .enumerate()
             .step_by(neighbours_per_label(slot, room))
             .map(|(at, bar)| (at as f64 + 0.5, bar.steps.0.to_string()));
         area.x_marks(&mut drawing, numbers);
@@ -264,9 +267,11 @@ impl StepBars {
 
     /// From all steps, with the parts where known.
     pub fn new(steps: &StepsReport, divided: Option<&StepPartsReport>) -> Self {
-        let divided = divided.map_or(&[][..], |report| &report.steps);
-        let parts: BTreeMap<u32, &DividedStep> =
-            divided.iter().map(|step| (step.step, step)).collect();
+        let parts: BTreeMap<u32, &DividedStep> = divided
+            .map_or(&[][..], |report| &report.steps)
+            .iter()
+            .map(|step| (step.step, step))
+            .collect();
         let each = steps.steps.len().div_ceil(MOST_BARS).max(1);
         let bar = |chunk: &[Step]| {
             let longest = chunk.iter().max_by_key(|step| step.time_ps)?;

@@ -71,10 +71,12 @@ impl Chart for Waterfall<'_> {
     fn draw(&self, frame: &ChartFrame) -> Drawing {
         let mut drawing = Drawing::new(frame.width, self.height(), ColorRole::Panel);
         let spans = self.spans();
-        let ends = spans.iter().flat_map(|&(begin, end)| [begin, end]);
-        let (low, high) = ends.fold((0.0_f64, 0.0_f64), |(low, high), end| {
-            (low.min(end), high.max(end))
-        });
+        let (low, high) = spans
+            .iter()
+            .flat_map(|&(begin, end)| [begin, end])
+            .fold((0.0_f64, 0.0_f64), |(low, high), end| {
+                (low.min(end), high.max(end))
+            });
         let names = frame.width * NAMES;
         let room = frame.width - names - frame.width * NUMBERS;
         let place = |ps: f64| {

@@ -4,7 +4,7 @@ use crate::prelude::*;
 
 use super::TraceSide;
 use super::places::MatchingTracks;
-use crate::state::{ReportScope, TreeItem, ViewCommand, ViewState};
+use crate::state::{ReportScope, TreeItem, ViewCommand, ViewCommands, ViewState};
 
 /// What shows in `to` what a view of `from` shows, as far as `to` has it: by name the pinned, folded and hidden tracks and the
 /// selected slice, and the visible and the marked time, which are later in `to` by some time. Panels and search, which need no
@@ -14,7 +14,7 @@ pub fn carried(
     from: &TraceModel,
     to: &TraceModel,
     later_by: Picos,
-) -> Vec<ViewCommand> {
+) -> ViewCommands {
     let matching = MatchingTracks::new(from, to);
     let track = |track| matching.track(TraceSide::A, track);
     let item = |item| matching.item(TraceSide::A, item);
@@ -46,8 +46,10 @@ pub fn carried(
     let (first, second) = (from.extent(), to.extent());
     let shifted = |range: TimeRange| TimeRange::new(range.start + later_by, range.end + later_by);
     // Before the mark, which a selection would clear.
-    let selected = state.place.selection;
-    let selected = selected.and_then(|slice| same_slice(from, to, &matching, slice));
+    let selected = state
+        .place
+        .selection
+        .and_then(|slice| same_slice(from, to, &matching, slice));
     out.extend(selected.map(ViewCommand::Select));
     if let Some(mark) = state.place.mark.map(shifted) {
         let tracks = matching.tracks(TraceSide::A, &state.mark_tracks);

@@ -10,7 +10,6 @@ mod parts;
 mod places;
 
 use crate::prelude::*;
-use serde::{Deserialize, Serialize};
 
 use analysis::compare::{CompareOptions, Comparison, Summary, compare, doubt};
 use analysis::reports::{StepParts, Steps};
@@ -199,9 +198,7 @@ pub fn steps_of_both(a: &OpenTrace, b: &OpenTrace) -> Result<Arc<StepAlignment>,
             .map_err(|error| error.to_string())
     };
     let (a, b) = (steps(a)?, steps(b)?);
-    let numbers =
-        |report: &StepsReport| report.counted().map(|step| step.number).collect::<Vec<_>>();
-    let pairs: Vec<(u32, u32)> = numbers(&a).into_iter().zip(numbers(&b)).collect();
+    let pairs = counted_pairs(&a, &b);
     Ok(Arc::new(StepAlignment::new(&pairs, &a, &b)))
 }
 
@@ -370,6 +367,12 @@ fn arranged(mut table: Table) -> Table {
     table
 }
 
+/// The numbers of the k-th steady steps of both sides.
+fn counted_pairs(a: &StepsReport, b: &StepsReport) -> Vec<(u32, u32)> {
+    let pairs = a.counted().zip(b.counted());
+    pairs.map(|(a, b)| (a.number, b.number)).collect()
+}
+
 /// The matched steps of the comparison, or else the k-th steady steps of both sides.
 fn aligned(
     comparison: &Comparison,
@@ -385,10 +388,8 @@ fn aligned(
             return (StepAlignment::default(), Some(why));
         }
     }
-    let numbers =
-        |report: &StepsReport| report.counted().map(|step| step.number).collect::<Vec<_>>();
     let pairs = if comparison.aligned_steps.is_empty() {
-        numbers(a).into_iter().zip(numbers(b)).collect()
+        counted_pairs(a, b)
     } else {
         comparison.aligned_steps.clone()
     };

@@ -137,12 +137,11 @@ fn executions(
     labels: &BTreeSet<LabelId>,
     range: TimeRange,
 ) -> Vec<SliceId> {
-    let slices = model
+    let own = model
         .lanes(track)
         .iter()
-        .flat_map(|lane| model.slices_in(lane, range));
-    let own =
-        slices.filter(|slice| slice.start() >= range.start && labels.contains(&slice.label_id()));
+        .flat_map(|lane| model.slices_in(lane, range))
+        .filter(|slice| slice.start() >= range.start && labels.contains(&slice.label_id()));
     let mut own: Vec<_> = own.map(|slice| (slice.start(), slice.id())).collect();
     own.sort_unstable();
     own.into_iter().map(|(_, id)| id).collect()

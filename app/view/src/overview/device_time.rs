@@ -35,11 +35,11 @@ impl DeviceTime {
             .iter()
             .map(|load| (load.core.as_str(), load))
             .collect();
-        let devices = report
+        let devices: Vec<_> = report
             .cores
             .iter()
-            .map(|core| DeviceBar::of(core, loads.get(core.name.as_str()).copied()));
-        let devices: Vec<_> = devices.collect();
+            .map(|core| DeviceBar::of(core, loads.get(core.name.as_str()).copied()))
+            .collect();
         let mut parts = sum(&devices);
         parts.sort_by_key(|&(group, time)| (Reverse(time), group));
         (report.total_time_ps > Picos::ZERO).then_some(Self {

@@ -2,7 +2,6 @@
 //! meaning of hues.
 
 use crate::prelude::*;
-use serde::{Deserialize, Serialize};
 
 /// Lightness, chroma and hue in degrees (Oklch), as in the dark theme.
 pub(super) type Lch = (f32, f32, f32);

@@ -161,12 +161,11 @@ impl HeatMap {
         let mut devices: Vec<HeatDevice> = rows.into_values().collect();
         let is_counted: Vec<bool> = columns.iter().map(|step| step.is_counted).collect();
         let counted = |device: &HeatDevice| -> Vec<Picos> {
-            let cells = device
+            device
                 .cells
                 .iter()
                 .zip(&is_counted)
-                .filter(|(_, counted)| **counted);
-            cells
+                .filter(|(_, counted)| **counted)
                 .filter_map(|(cell, _)| Some(cell.as_ref()?.value))
                 .collect()
         };
@@ -182,8 +181,8 @@ impl HeatMap {
                 .flatten()
                 .map(|cell| cell.time)
                 .collect(),
-        );
-        let time = time.unwrap_or_default();
+        )
+        .unwrap_or_default();
         // Nearly equal devices must have the same colour.
         let span = (range.1 - range.0).ps().max(time.ps() / LEAST_SPAN).max(1);
         for cell in devices

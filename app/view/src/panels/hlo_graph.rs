@@ -216,12 +216,8 @@ fn ordered(mut layers: Vec<Vec<usize>>, edges: &[(usize, usize)]) -> Vec<Vec<usi
 /// Opcode and shape, as far as they are known.
 pub fn shape_line(node: &HloNode) -> String {
     let parts = [Some(&*node.op.opcode), node.op.shape.as_deref()];
-    parts
-        .into_iter()
-        .flatten()
-        .filter(|part| !part.is_empty())
-        .collect::<Vec<_>>()
-        .join(" ")
+    let known = parts.into_iter().flatten();
+    joined(known.filter(|part| !part.is_empty()), " ")
 }
 
 #[cfg(test)]

@@ -80,8 +80,7 @@ impl SourcePlace {
 
 /// Whether a file belongs to an installed library, and not to the program that was profiled.
 pub fn is_library(file: &str) -> bool {
-    let parts = file.split(['/', '\\']);
-    parts.into_iter().any(|part| {
+    file.split(['/', '\\']).any(|part| {
         matches!(part, "site-packages" | "dist-packages") || part.starts_with("<frozen")
     })
 }

@@ -6,7 +6,7 @@
 use crate::prelude::*;
 use analysis::Cell;
 
-use crate::state::{HighlightedLabels, ViewCommand};
+use crate::state::{HighlightedLabels, ViewCommand, ViewCommands};
 use crate::timeline::trace::OpenTrace;
 
 /// Columns with the length of something that begins at `start_ps`.
@@ -92,8 +92,9 @@ impl RowTarget {
             .into_iter()
             .find_map(|id| Self::named(trace, text(id)?, program));
         let step = || {
-            let number = int("step").and_then(|number| u32::try_from(number).ok());
-            let number = number.or_else(|| text("step")?.parse().ok())?;
+            let number = int("step")
+                .and_then(|number| u32::try_from(number).ok())
+                .or_else(|| text("step")?.parse().ok())?;
             steps?.range_of(number, number).map(Self::Range)
         };
         named.or_else(step).or_else(|| {
@@ -153,7 +154,7 @@ impl RowTarget {
     }
 
     /// The commands that show it.
-    pub fn commands(&self, trace: &OpenTrace) -> Vec<ViewCommand> {
+    pub fn commands(&self, trace: &OpenTrace) -> ViewCommands {
         match self {
             Self::Slice(slice) => vec![ViewCommand::GoTo(*slice)],
             Self::Range(range) => {

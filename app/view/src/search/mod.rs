@@ -129,11 +129,10 @@ fn collect(
     limits: Option<&Query>,
 ) -> Result<SearchResults, String> {
     let tracks: Vec<bool> = model.track_ids().map(is_wanted_track).collect();
-    let lanes = model
+    let chunks: Vec<_> = model
         .all_lanes()
         .iter()
-        .filter(|lane| tracks[lane.track.index()]);
-    let chunks: Vec<_> = lanes
+        .filter(|lane| tracks[lane.track.index()])
         .flat_map(|lane| {
             let rows = model.lane_rows(lane);
             rows.clone()

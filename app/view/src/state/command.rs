@@ -1,7 +1,6 @@
 //! The commands that change a view.
 
 use crate::prelude::*;
-use serde::{Deserialize, Serialize};
 
 use super::ViewState;
 use super::derived::{DerivedRows, QueryTrack};
@@ -143,6 +142,13 @@ impl HighlightedLabels {
     }
 }
 
+impl ViewCommand {
+    /// Highlights slices with these labels.
+    pub fn highlight(title: impl Into<String>, labels: impl IntoIterator<Item = LabelId>) -> Self {
+        Self::Highlight(Some(HighlightedLabels::new(title, labels)))
+    }
+}
+
 /// A note about a range of time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Note {
@@ -151,6 +157,9 @@ pub struct Note {
     /// The text.
     pub text: String,
 }
+
+/// Changes of the view, in the order in which they are made.
+pub type ViewCommands = Vec<ViewCommand>;
 
 /// A change of the view.
 #[derive(Clone, Debug, PartialEq)]

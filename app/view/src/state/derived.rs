@@ -1,7 +1,6 @@
 //! Rows that no file records: what can be switched on, and what a query found.
 
 use crate::prelude::*;
-use serde::{Deserialize, Serialize};
 
 use super::ViewState;
 

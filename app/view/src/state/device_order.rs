@@ -3,7 +3,6 @@
 use crate::prelude::*;
 use analysis::reports::communication::collectives::{DeviceAxis, DevicePlaces};
 use analysis::reports::{BalanceReport, DeviceLoad};
-use serde::{Deserialize, Serialize};
 
 use super::ViewState;
 
@@ -45,8 +44,10 @@ impl DeviceOrder {
     /// The devices in the order of an axis; none for other orders, and for an axis that the run does not have.
     pub fn along(self, places: &[DevicePlaces]) -> Vec<GroupId> {
         let own = places.iter().find(|places| self == Self::Axis(places.axis));
-        let devices = own.map(|places| places.devices.iter().map(|&(device, _)| device));
-        devices.into_iter().flatten().collect()
+        own.map(|places| places.devices.iter().map(|&(device, _)| device))
+            .into_iter()
+            .flatten()
+            .collect()
     }
 
     /// The devices in this order, those about which nothing is known last; none for the recorded order

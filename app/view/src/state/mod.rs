@@ -17,9 +17,10 @@ mod tracks;
 mod visible_place;
 
 use crate::prelude::*;
-use serde::{Deserialize, Serialize};
 
-pub use command::{ColorBy, HighlightedLabels, MouseMode, Note, Panel, TimelineLayer, ViewCommand};
+pub use command::{
+    ColorBy, HighlightedLabels, MouseMode, Note, Panel, TimelineLayer, ViewCommand, ViewCommands,
+};
 pub use derived::{DerivedRows, DerivedTrack, QueryTrack};
 pub use device_order::DeviceOrder;
 pub use docks::{COMPARE_TAB, FOUND_TAB};

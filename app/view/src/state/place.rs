@@ -1,7 +1,6 @@
 //! The visible place, and its neighbours.
 
 use crate::prelude::*;
-use serde::{Deserialize, Serialize};
 
 use crate::viewport::Viewport;
 

@@ -1,7 +1,6 @@
 //! Restores a saved view, also for a trace that may differ from the saved one.
 
 use crate::prelude::*;
-use serde::{Deserialize, Serialize};
 
 use super::{Panel, ViewState};
 use crate::state::history::ViewHistory;

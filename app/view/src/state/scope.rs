@@ -2,7 +2,7 @@
 
 use crate::prelude::*;
 use analysis::Scope;
-use serde::{Deserialize, Serialize};
+use analysis::facts::Step;
 
 /// The part of the trace that reports cover.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,10 +31,7 @@ impl ReportScope {
 
     /// The first to the last steady step: complete and not warm-up. `None` without any.
     pub fn steady(report: &StepsReport) -> Option<Self> {
-        let mut counted = report
-            .steps
-            .iter()
-            .filter(|step| !(step.is_partial || step.is_warmup));
+        let mut counted = steady_steps(report);
         let first = counted.next()?.number;
         Some(Self::Steps {
             first,
@@ -44,17 +41,16 @@ impl ReportScope {
 
     /// The longest steady step. `None` if there is only one.
     pub fn slowest(report: &StepsReport) -> Option<Self> {
-        let counted = || {
-            report
-                .steps
-                .iter()
-                .filter(|step| !(step.is_partial || step.is_warmup))
-        };
-        counted().nth(1)?;
-        counted()
+        steady_steps(report).nth(1)?;
+        steady_steps(report)
             .max_by_key(|step| step.time_ps)
             .map(|step| Self::step(step.number))
     }
+}
+
+fn steady_steps(report: &StepsReport) -> impl DoubleEndedIterator<Item = &Step> {
+    let is_steady = |step: &&Step| !(step.is_partial || step.is_warmup);
+    report.steps.iter().filter(is_steady)
 }
 
 impl From<ReportScope> for Scope {

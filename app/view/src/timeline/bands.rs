@@ -92,16 +92,17 @@ pub fn bands(report: &StepsReport) -> Vec<StepBand> {
     }
     let is_of_host = report.source == StepSource::HostAnnotations;
     let bands = report.steps.iter().enumerate().flat_map(|(i, step)| {
-        let runs = runs_together(step).into_iter();
-        runs.map(move |(range, time)| StepBand {
-            range,
-            time,
-            number: step.number,
-            title: step.label.clone(),
-            is_outlier: step.is_outlier,
-            is_odd: i % 2 == 1,
-            is_of_host,
-        })
+        runs_together(step)
+            .into_iter()
+            .map(move |(range, time)| StepBand {
+                range,
+                time,
+                number: step.number,
+                title: step.label.clone(),
+                is_outlier: step.is_outlier,
+                is_odd: i % 2 == 1,
+                is_of_host,
+            })
     });
     let mut bands: Vec<StepBand> = bands.collect();
     bands.sort_by_key(|band| band.range.start);

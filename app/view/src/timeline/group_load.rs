@@ -28,10 +28,9 @@ pub enum GroupLoad {
 
 impl GroupLoad {
     pub fn of(model: &TraceModel, tracks: &[TrackId]) -> Self {
-        let cores = tracks
+        let cores: Vec<usize> = tracks
             .iter()
-            .filter(|&&track| model.track(track).kind == TrackKind::Ops);
-        let cores: Vec<usize> = cores
+            .filter(|&&track| model.track(track).kind == TrackKind::Ops)
             .filter_map(|&track| fullest_lane(model, track))
             .collect();
         match cores[..] {
@@ -45,8 +44,11 @@ impl GroupLoad {
 
 /// The lane of a track with most slices, because a loop around all ops would say nothing.
 fn fullest_lane(model: &TraceModel, track: TrackId) -> Option<usize> {
-    let lanes = model.lanes(track).iter().enumerate();
-    let (fullest, _) = lanes.max_by_key(|&(at, lane)| (lane.len(), Reverse(at)))?;
+    let (fullest, _) = model
+        .lanes(track)
+        .iter()
+        .enumerate()
+        .max_by_key(|&(at, lane)| (lane.len(), Reverse(at)))?;
     Some(model.first_lane_index(track) + fullest)
 }
 

@@ -108,8 +108,8 @@ impl TimeArea {
                 is_long && below.any(|(left, right)| right - left >= wide)
             };
             let fits = |text: &&str| width_of(text, FONT) <= end - left - 8.0 && !covers(text);
-            let long = Some(long.as_str()).filter(|_| every == 1);
-            let text = long
+            let text = Some(long.as_str())
+                .filter(|_| every == 1)
                 .into_iter()
                 .chain([&*short])
                 .find(fits)

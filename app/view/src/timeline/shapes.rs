@@ -18,11 +18,14 @@ pub fn loads(drawing: &mut Drawing, part: &DrawnRows, (left, top): DrawingPoint,
     let ink = Ink::from(ColorRole::Counter);
     let faint = ink.over(ColorRole::Heading, 0.3);
     for (is_faint, ink) in [(true, faint), (false, ink)] {
-        let loads = part.loads.iter().filter(|load| load.is_faint == is_faint);
-        let bars = loads.map(|load| {
-            let size = (load.right - load.left, load.bottom - load.top);
-            ((left + load.left, top + load.top), size)
-        });
+        let bars = part
+            .loads
+            .iter()
+            .filter(|load| load.is_faint == is_faint)
+            .map(|load| {
+                let size = (load.right - load.left, load.bottom - load.top);
+                ((left + load.left, top + load.top), size)
+            });
         drawing.bars(bars.collect(), dimmed(ink, is_dim));
     }
 }

@@ -271,10 +271,9 @@ fn kinds(
     for op in model.labels().iter().filter_map(|label| label.op) {
         occurring.insert(classes.class(op).group);
     }
-    let groups = OpGroup::ALL
+    let mut kinds: Vec<_> = OpGroup::ALL
         .into_iter()
-        .filter(|group| occurring.contains(group));
-    let mut kinds: Vec<_> = groups
+        .filter(|group| occurring.contains(group))
         .map(|group| (ColorKey::of_group(group), group.title()))
         .collect();
     let collective = ColorKey::of_group(OpGroup::Collective);

@@ -12,7 +12,6 @@ use crate::prelude::*;
 
 use analysis::reports::communication::collectives::DeviceAxis;
 use text::{decoded, encoded};
-use view::state::DeviceOrder;
 
 /// The panels that a place names.
 const PANELS: [(Panel, &str); 4] = [
@@ -113,8 +112,10 @@ impl Place {
             "q" => self.search = Some(decoded(value)?),
             "devices" => self.order = Some(order(value)?),
             "panels" => {
-                let names = value.split(',').filter(|name| !name.is_empty());
-                let panels = names.map(|name| by_name(&PANELS, name));
+                let panels = value
+                    .split(',')
+                    .filter(|name| !name.is_empty())
+                    .map(|name| by_name(&PANELS, name));
                 self.panels = Some(panels.collect::<Option<_>>()?);
             }
             _ => return None,
@@ -140,7 +141,7 @@ impl Place {
     }
 
     /// What leads there in this trace.
-    pub fn commands(&self, model: &TraceModel) -> Vec<ViewCommand> {
+    pub fn commands(&self, model: &TraceModel) -> ViewCommands {
         let mut commands = Vec::new();
         commands.extend(self.order.map(ViewCommand::OrderDevices));
         let tracks = |wanted: &usize| model.track_ids().nth(*wanted);
@@ -198,8 +199,11 @@ impl std::fmt::Display for Place {
             write!(text, "&name={}", encoded(name))?;
         }
         if !self.pins.is_empty() {
-            let tracks: Vec<String> = self.pins.iter().map(usize::to_string).collect();
-            write!(text, "&pin={}", tracks.join(","))?;
+            write!(
+                text,
+                "&pin={}",
+                joined(self.pins.iter().map(usize::to_string), ",")
+            )?;
         }
         if let Some(mark) = self.mark {
             write!(text, "&mark={}", written(mark))?;
@@ -222,9 +226,14 @@ impl std::fmt::Display for Place {
             }
         }
         if let Some(panels) = &self.panels {
-            let shown = PANELS.iter().filter(|(panel, _)| panels.contains(panel));
-            let shown: Vec<&str> = shown.map(|(_, name)| *name).collect();
-            write!(text, "&panels={}", shown.join(","))?;
+            let shown = joined(
+                PANELS
+                    .iter()
+                    .filter(|(panel, _)| panels.contains(panel))
+                    .map(|(_, name)| *name),
+                ",",
+            );
+            write!(text, "&panels={shown}")?;
         }
         f.write_str(text.get(1..).unwrap_or_default())
     }
@@ -236,8 +245,10 @@ fn name_of(model: &TraceModel, slice: SliceId) -> String {
 }
 
 fn parts(text: &str) -> impl Iterator<Item = &str> {
-    let text = text.trim().trim_start_matches('#');
-    text.split('&').filter(|part| !part.is_empty())
+    text.trim()
+        .trim_start_matches('#')
+        .split('&')
+        .filter(|part| !part.is_empty())
 }
 
 fn by_name<T: Copy>(all: &[(T, &str)], name: &str) -> Option<T> {

@@ -2,30 +2,24 @@
 
 use crate::prelude::*;
 use analysis::compare::{ChangeVerdict, Comparison, signed};
-use egui::{DragValue, Layout, Panel as EguiPanel, ProgressBar};
+use egui::{DragValue, ProgressBar};
 
 use super::{TraceComparison, second_later};
-use crate::command::{AppCommand, ComparisonCommand};
+use crate::command::{AppCommands, ComparisonCommand};
 use crate::jobs::JobAnswer;
 use crate::keys::hint;
 use crate::panels::widgets::{ResponseExt as _, at_right, remark};
 use crate::theme;
 use crate::times;
 use crate::workspace::Workspace;
-use analysis::capitalised;
-use view::compare::{CANCELLED, ViewLock};
+use view::compare::CANCELLED;
 use view::time_format;
 
 /// In less room, what changes the comparison is in menus, so that its result has room.
 const ROOMY: f32 = 640.0;
 
 /// The bar below the toolbar.
-pub fn bar_ui(
-    ui: &mut Ui,
-    comparison: &TraceComparison,
-    first: &Workspace,
-    out: &mut Vec<AppCommand>,
-) {
+pub fn bar_ui(ui: &mut Ui, comparison: &TraceComparison, first: &Workspace, out: &mut AppCommands) {
     EguiPanel::top("comparison").show(ui, |ui| {
         ui.spacing_mut().button_padding.y = 0.0;
         ui.spacing_mut().interact_size.y = 18.0;
@@ -35,11 +29,11 @@ pub fn bar_ui(
                 let lock = ViewLock::ALL.into_iter();
                 let own = lock.filter(|(lock, ..)| *lock == comparison.link.lock);
                 let title: String = own.map(|(_, title, _)| title).collect();
-                let menu = ui.menu_button(format!("Lock: {title}"), |ui| {
+                ui.menu_button(format!("Lock: {title}"), |ui| {
                     locks_ui(ui, comparison, first, out);
-                });
-                menu.response
-                    .on_hover_text("How the two timelines are locked");
+                })
+                .response
+                .on_hover_text("How the two timelines are locked");
             } else {
                 ui.label(remark("Locked by"));
                 locks_ui(ui, comparison, first, out);
@@ -59,12 +53,7 @@ pub fn bar_ui(
     });
 }
 
-fn locks_ui(
-    ui: &mut Ui,
-    comparison: &TraceComparison,
-    first: &Workspace,
-    out: &mut Vec<AppCommand>,
-) {
+fn locks_ui(ui: &mut Ui, comparison: &TraceComparison, first: &Workspace, out: &mut AppCommands) {
     ui.spacing_mut().item_spacing.x = 3.0;
     let has_steps = !comparison.alignment().is_empty();
     for (lock, title, about) in ViewLock::ALL {
@@ -75,12 +64,9 @@ fn locks_ui(
             WidgetInfo::selected(Role::Button, enabled, is_on, format!("Lock: {title}"))
         });
         let button = button.on_disabled_hover_text("The traces have no matching steps");
-        if button
+        button
             .hint(&format!("{about}. Lock, unlock"), "lock")
-            .clicked()
-        {
-            out.push(ComparisonCommand::Lock(lock).into());
-        }
+            .sends(out, ComparisonCommand::Lock(lock));
     }
     if comparison.link.lock == ViewLock::Offset {
         let zero = second_later(first, &comparison.second);
@@ -101,7 +87,7 @@ fn locks_ui(
     }
 }
 
-fn ends_ui(ui: &mut Ui, comparison: &TraceComparison, out: &mut Vec<AppCommand>) {
+fn ends_ui(ui: &mut Ui, comparison: &TraceComparison, out: &mut AppCommands) {
     ui.menu_button("Close", |ui| {
         for side in TraceSide::BOTH {
             let label = format!(
@@ -154,7 +140,7 @@ fn short(comparison: &Comparison) -> String {
     format!("Median step {}{percent}{doubt}", signed(change))
 }
 
-fn statement_ui(ui: &mut Ui, comparison: &TraceComparison, out: &mut Vec<AppCommand>) {
+fn statement_ui(ui: &mut Ui, comparison: &TraceComparison, out: &mut AppCommands) {
     let theme = theme::current(ui);
     match comparison.compared() {
         JobAnswer::Ready(compared) => {
@@ -164,10 +150,10 @@ fn statement_ui(ui: &mut Ui, comparison: &TraceComparison, out: &mut Vec<AppComm
                 format!("{statement}\n{}", capitalised(why))
             });
             if let Some(why) = &compared.why_not {
-                ui.label(RichText::new(capitalised(why)).color(theme.warning));
+                ui.colored_label(theme.warning, capitalised(why));
             }
             let label = ui.add(
-                egui::Label::new(strong)
+                Label::new(strong)
                     .truncate()
                     .show_tooltip_when_elided(false),
             );
@@ -182,14 +168,14 @@ fn statement_ui(ui: &mut Ui, comparison: &TraceComparison, out: &mut Vec<AppComm
         JobAnswer::Failed { error, .. } => {
             let text =
                 format!("The traces cannot be compared: {error}. The timelines are not linked.");
-            ui.add(egui::Label::new(RichText::new(&text).color(theme.warning)).truncate());
+            ui.add(Label::new(RichText::new(&text).color(theme.warning)).truncate());
         }
         _ => progress_ui(ui, comparison, out),
     }
 }
 
 /// Progress of the comparison, with a button to stop it.
-fn progress_ui(ui: &mut Ui, comparison: &TraceComparison, out: &mut Vec<AppCommand>) {
+fn progress_ui(ui: &mut Ui, comparison: &TraceComparison, out: &mut AppCommands) {
     let Some(progress) = comparison.progress() else {
         return drop(ui.weak("Comparing …"));
     };

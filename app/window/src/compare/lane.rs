@@ -1,12 +1,11 @@
 //! The lane between the two timelines: the change of each step, and headings that name the timelines.
 
 use crate::prelude::*;
-use egui::Shape;
 
 use analysis::distinct;
 
 use super::areas::{ComparisonAreas, LANES};
-use crate::command::{AppCommand, ComparisonCommand};
+use crate::command::{AppCommands, ComparisonCommand};
 use crate::jobs::JobAnswer;
 use crate::keys::hint;
 use crate::panels::widgets::ResponseExt as _;
@@ -15,7 +14,6 @@ use crate::timeline::canvas_x;
 use crate::timeline::elide::{elided, elided_name};
 use crate::times;
 use crate::workspace::Workspace;
-use analysis::capitalised;
 use view::compare::{DeltaTone, StepAlignment, TimeDelta, TraceCorrespondence, deltas, tone_of};
 
 /// Shapes wider than this also show the changes of step parts.
@@ -29,7 +27,7 @@ pub fn head_ui(
     side: TraceSide,
     has_focus: bool,
     compared: Option<&TraceCorrespondence>,
-    out: &mut Vec<AppCommand>,
+    out: &mut AppCommands,
 ) {
     let theme = theme::current(ui);
     let painter = ui.painter_at(rect);
@@ -124,7 +122,7 @@ pub fn lane_ui(
     sides: [&Workspace; 2],
     memo: &JobAnswer<TraceCorrespondence>,
     alignment: &StepAlignment,
-    out: &mut Vec<AppCommand>,
+    out: &mut AppCommands,
 ) {
     let theme = theme::current(ui);
     let rect = areas.lane;
@@ -331,8 +329,8 @@ fn selection_ui(painter: &Painter, canvas: Rect, sides: [&Workspace; 2], theme: 
     };
     if let (Some(above), Some(below)) = (x_of(sides[0]), x_of(sides[1])) {
         let ends = [pos2(above, canvas.top()), pos2(below, canvas.bottom())];
-        painter.line_segment(ends, Stroke::new(3.0, theme.canvas));
-        painter.line_segment(ends, Stroke::new(1.5, theme.selection));
+        painter.line_segment(ends, (3.0, theme.canvas));
+        painter.line_segment(ends, (1.5, theme.selection));
     }
 }
 

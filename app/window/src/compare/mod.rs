@@ -13,9 +13,7 @@ use crate::command::ComparisonCommand;
 use crate::jobs::{JobAnswer, WakeUi, Worker};
 use crate::panels::comparison_tables::ComparisonTables;
 use crate::workspace::Workspace;
-use view::compare::{
-    MatchingTracks, StepAlignment, TraceCorrespondence, ViewLink, ViewLock, steps_of_both,
-};
+use view::compare::{MatchingTracks, StepAlignment, TraceCorrespondence, ViewLink, steps_of_both};
 use view::sessions::SavedSecondTrace;
 use view::state::{COMPARE_TAB, first_view};
 
@@ -339,12 +337,9 @@ impl TraceComparison {
         };
         let traces = [&first.trace, &self.second.trace];
         let across = |&label: &LabelId| compared.partners.across(side, label, traces);
-        let counterparts = HighlightedLabels::new(
-            &highlighted.title,
-            highlighted.labels.iter().flat_map(across),
-        );
-        self.of(first, side.other())
-            .apply(&ViewCommand::Highlight(Some(counterparts)));
+        let counterparts = highlighted.labels.iter().flat_map(across);
+        let command = ViewCommand::highlight(&highlighted.title, counterparts);
+        self.of(first, side.other()).apply(&command);
     }
 
     /// Keeps the partner of a selected op visible: if locked steps put it outside the view, the lock switches to ops.
@@ -431,8 +426,9 @@ impl TraceComparison {
     }
 
     fn alignment(&self) -> Arc<StepAlignment> {
-        let compared = self.compared.latest().map(|compared| &compared.alignment);
-        compared
+        self.compared
+            .latest()
+            .map(|compared| &compared.alignment)
             .or(self.steps.latest())
             .cloned()
             .unwrap_or_default()

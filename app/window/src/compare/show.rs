@@ -8,7 +8,6 @@ use super::TraceComparison;
 use crate::prelude::*;
 use crate::times;
 use crate::workspace::Workspace;
-use view::compare::ViewLock;
 
 impl TraceComparison {
     pub(super) fn show_steps(&mut self, first: &mut Workspace, from: usize, count: usize) {
@@ -75,18 +74,19 @@ impl TraceComparison {
         let shown = compared.partners.labels(row, lead);
         let steps = self.alignment();
         for side in TraceSide::BOTH {
-            let highlighted = HighlightedLabels::new(&title, labels[side.index()].iter().copied());
+            let labels = labels[side.index()].iter().copied();
             self.of(first, side)
-                .apply(&ViewCommand::Highlight(Some(highlighted)));
+                .apply(&ViewCommand::highlight(&title, labels));
         }
         let trace = self.of(first, lead).trace.clone();
         let model = trace.model.clone();
         // Prefers a step that has a counterpart: the longest execution may be in the warm-up.
         let in_steps = steps.steps().iter().find_map(|step| {
             let range = step.ranges[lead.index()];
-            let lanes = model.all_lanes().iter();
-            let slices = lanes.flat_map(|lane| model.slices_in(lane, range));
-            let own = slices
+            let own = model
+                .all_lanes()
+                .iter()
+                .flat_map(|lane| model.slices_in(lane, range))
                 .filter(|slice| slice.start() >= range.start && shown.contains(&slice.label_id()));
             own.max_by_key(|slice| slice.measured_dur())
                 .map(SliceRef::id)

@@ -3,10 +3,10 @@
 use crate::prelude::*;
 
 use super::{TraceComparison, areas, lane};
-use crate::command::AppCommand;
+use crate::command::{AppCommand, AppCommands};
 use crate::timeline::{InterleavedTracks, OtherTrace, TimelineHead};
 use crate::workspace::{FrameContext, Workspace};
-use view::compare::{ViewLock, interleave};
+use view::compare::interleave;
 use view::state::TimelineLayer;
 
 impl TraceComparison {
@@ -19,7 +19,7 @@ impl TraceComparison {
         ui: &mut Ui,
         first: &mut Workspace,
         frame: FrameContext<'_>,
-        out: &mut Vec<AppCommand>,
+        out: &mut AppCommands,
     ) {
         let rect = ui.available_rect_before_wrap();
         // Timelines that move together share one minimap, one filter and one ruler.
@@ -55,8 +55,9 @@ impl TraceComparison {
                     } else {
                         self.second.state.place.time
                     };
-                    let there = self.link.counterpart(on, &view, range, &alignment);
-                    there.map(|range| range.start)
+                    self.link
+                        .counterpart(on, &view, range, &alignment)
+                        .map(|range| range.start)
                 });
             let interleaved = rows
                 .as_ref()
@@ -80,7 +81,7 @@ impl TraceComparison {
             } else {
                 &mut self.second
             };
-            let mut wanted: Vec<ViewCommand> = Vec::new();
+            let mut wanted = ViewCommands::new();
             let builder = egui::UiBuilder::new()
                 .max_rect(areas.timelines[side.index()])
                 .id_salt(side.name());

@@ -3,7 +3,7 @@
 use crate::prelude::*;
 
 use super::{TraceComparison, bar};
-use crate::command::AppCommand;
+use crate::command::AppCommands;
 use crate::panels::context::OtherRun;
 use crate::workspace::{Companion, FrameContext, Workspace};
 
@@ -14,7 +14,7 @@ impl TraceComparison {
         ui: &mut Ui,
         first: &mut Workspace,
         frame: FrameContext<'_>,
-        out: &mut Vec<AppCommand>,
+        out: &mut AppCommands,
     ) {
         bar::bar_ui(ui, self, first, out);
         let focus = self.link.focus;

@@ -3,8 +3,8 @@
 mod zoom;
 
 use crate::prelude::*;
+use egui::Mesh;
 use egui::epaint::{CircleShape, CubicBezierShape};
-use egui::{Mesh, Shape, Vec2};
 
 pub use self::zoom::zoomed_ui;
 use crate::theme::{self, Theme};

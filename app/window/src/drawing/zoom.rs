@@ -1,7 +1,7 @@
 //! Plots that are moved and zoomed with the pointer.
 
 use crate::prelude::*;
-use egui::{UiBuilder, Vec2};
+use egui::UiBuilder;
 use egui_plot::Plot;
 
 use view::drawing::{PlotArea, PlotRange};

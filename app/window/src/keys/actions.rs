@@ -4,12 +4,10 @@ use crate::command::{AppCommand, ComparisonCommand, ScaleChange};
 use crate::prelude::*;
 use crate::settings::ThemeChoice;
 use render::pictures::{PictureFormat, PicturePanel as Picture};
-use view::compare::ViewLock;
 use view::palette::Preset;
 use view::state::{
-    COMPARE_TAB, ColorBy, DerivedRows, DeviceOrder, FOUND_TAB, MouseMode, Neighbour, TimelineLayer,
+    COMPARE_TAB, ColorBy, DerivedRows, FOUND_TAB, MouseMode, Neighbour, TimelineLayer,
 };
-use view::time_format::TimeFormat;
 
 /// An action of the user, by key, palette or button.
 pub struct Action {

@@ -16,7 +16,7 @@ pub use focus::KeyFocus;
 pub use remap::remapped;
 pub use synonyms::synonyms;
 
-use crate::command::AppCommand;
+use crate::command::{AppCommand, AppCommands};
 use actions::COMPARE;
 
 /// The current key bindings.
@@ -40,8 +40,7 @@ impl Keys {
             let own = replaced
                 .get(action.id)
                 .filter(|_| action.id != LEAVE)?
-                .iter();
-            let own = own
+                .iter()
                 .filter_map(|text| Chord::read(text))
                 .filter(|chord| can_mean(*chord, action));
             Some(own.map(|chord| (chord, action.id)).collect())
@@ -64,7 +63,7 @@ impl Keys {
 
     /// Keys of an action, for display.
     pub fn shown(&self, id: &str) -> String {
-        self.of(id).map(Chord::shown).collect::<Vec<_>>().join("  ")
+        joined(self.of(id).map(Chord::shown), "  ")
     }
 
     /// The held action of this key.
@@ -112,7 +111,7 @@ impl Keys {
         events: &[Event],
         focus: KeyFocus,
         state: Option<&ViewState>,
-    ) -> (Vec<AppCommand>, usize) {
+    ) -> (AppCommands, usize) {
         let has_palette = state.is_some_and(|state| state.shows(Panel::Palette));
         let action_of_event = |event: &Event| match event {
             Event::Key {
@@ -188,7 +187,7 @@ pub fn action_of(id: &str) -> Option<&'static Action> {
 pub fn shown_keys(ctx: &Context, id: &str) -> String {
     let keys = ctx.data(|data| data.get_temp::<Arc<Keys>>(Id::unique("keys")));
     keys.map_or_else(String::new, |keys| {
-        keys.of(id).map(Chord::shown).collect::<Vec<_>>().join(", ")
+        joined(keys.of(id).map(Chord::shown), ", ")
     })
 }
 
@@ -215,10 +214,10 @@ pub fn palette(
     state: &ViewState,
     comparing: bool,
 ) -> Vec<(&'static Action, String, AppCommand)> {
-    let themes = ACTIONS
+    let actions = ACTIONS
         .iter()
-        .filter(|(theme, _)| comparing || *theme != COMPARE);
-    let actions = themes.flat_map(|(_, actions)| *actions);
+        .filter(|(theme, _)| comparing || *theme != COMPARE)
+        .flat_map(|(_, actions)| *actions);
     actions
         // The pointer is over the palette, so there is no track below it.
         .filter(|action| !["palette", "pin", LEAVE].contains(&action.id))

@@ -125,8 +125,10 @@ const SYNONYMS: &[(&str, &str)] = &[
 
 /// More words that find an action or a tab.
 pub fn synonyms(id: &str) -> &'static str {
-    let own = SYNONYMS.iter().find(|(own, _)| *own == id);
-    own.map_or("", |(_, words)| words)
+    SYNONYMS
+        .iter()
+        .find(|(own, _)| *own == id)
+        .map_or("", |(_, words)| words)
 }
 
 #[cfg(test)]

@@ -9,7 +9,6 @@ use crate::address::Place;
 use crate::loader::{StartOptions, file_loader, first_look_loader};
 use crate::settings::Settings;
 use crate::{App, AppCommand, platform};
-use view::sessions::SessionStore;
 
 /// Opens the window in a canvas: first `paths`, at the `place` of a link (the part of an address after `#`). Long work
 /// calls `pause`.
@@ -65,10 +64,12 @@ pub fn import_in_worker(
 ) -> Result<Vec<u8>, String> {
     tell_panics();
     let (options, progress) = (ImportOptions::default(), Progress::watched(tell));
-    let sources = files.into_iter().map(|(name, host, bytes)| {
-        InputSource::from_bytes(name, bytes).and_then(|source| importers::sources_in(source, host))
-    });
-    let sources = sources
+    let sources = files
+        .into_iter()
+        .map(|(name, host, bytes)| {
+            InputSource::from_bytes(name, bytes)
+                .and_then(|source| importers::sources_in(source, host))
+        })
         .collect::<Result<Vec<_>, _>>()
         .map(|all| all.into_iter().flatten().collect::<Vec<_>>());
     let model = sources.and_then(|sources| {

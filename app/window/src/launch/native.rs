@@ -16,7 +16,6 @@ use crate::settings::Settings;
 use crate::start_times::StartTimes;
 use crate::{App, AppCommand};
 use view::panels::source::SourcePrefix;
-use view::sessions::SessionStore;
 
 #[derive(Clone)]
 pub struct WindowOptions {

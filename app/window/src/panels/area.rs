@@ -1,7 +1,6 @@
 //! Exact sums of the slices in the marked area.
 
 use super::prelude::*;
-use crate::times::time;
 
 use super::copy::csv_ui;
 use super::table::{RowReactions, SortedTable, table_ui};
@@ -27,7 +26,7 @@ pub fn area_ui(
     side: Option<TraceSide>,
     summary: &JobAnswer<AreaSummary>,
     choice: &mut AreaPanelState,
-    out: &mut Vec<AppCommand>,
+    out: &mut AppCommands,
 ) {
     let Some(mark) = state.place.mark else { return };
     ui.add_space(4.0);
@@ -53,7 +52,7 @@ pub fn area_ui(
         });
     }
     if !state.mark_note.is_empty() {
-        ui.label(RichText::new(&*state.mark_note).strong());
+        ui.strong(&*state.mark_note);
     }
     ui.horizontal_wrapped(|ui| {
         for (pivot, word) in AreaGrouping::ALL {
@@ -96,7 +95,7 @@ pub fn area_ui(
     }
 }
 
-fn buttons_ui(ui: &mut Ui, summary: &JobAnswer<AreaSummary>, out: &mut Vec<AppCommand>) {
+fn buttons_ui(ui: &mut Ui, summary: &JobAnswer<AreaSummary>, out: &mut AppCommands) {
     ui.button("Close")
         .hint("Clear the mark", LEAVE)
         .sends(out, ViewCommand::Deselect);
@@ -111,12 +110,7 @@ fn buttons_ui(ui: &mut Ui, summary: &JobAnswer<AreaSummary>, out: &mut Vec<AppCo
     }
 }
 
-fn rows_ui(
-    ui: &mut Ui,
-    summary: &AreaSummary,
-    choice: &mut AreaPanelState,
-    out: &mut Vec<AppCommand>,
-) {
+fn rows_ui(ui: &mut Ui, summary: &AreaSummary, choice: &mut AreaPanelState, out: &mut AppCommands) {
     if choice.shown.as_ref() != Some(&summary.area) {
         // The rows are different, so the prepared state of the old ones is dropped.
         choice.shown = Some(summary.area.clone());
@@ -135,9 +129,6 @@ fn rows_ui(
             .first()
             .map(|cell| super::number::shown(cell, Unit::None))
             .unwrap_or_default();
-        out.push(
-            ViewCommand::Highlight(Some(HighlightedLabels::new(title, summary.labels_of(row))))
-                .into(),
-        );
+        out.push(ViewCommand::highlight(title, summary.labels_of(row)).into());
     }
 }

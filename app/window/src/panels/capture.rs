@@ -4,10 +4,8 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use super::prelude::*;
-use egui::{ComboBox, DragValue, Grid, ProgressBar};
-use trace_model::locked;
+use egui::{DragValue, Grid, ProgressBar};
 
-use super::widgets::{check_box, dialog};
 use capture::{Capture, CaptureOptions, CaptureStage, ServerAddress, capture};
 
 /// What is recorded of the host, by level.
@@ -75,7 +73,7 @@ impl CaptureDialog {
     }
 
     /// Draws it while it is open. A profile that has come is opened.
-    pub fn ui(&mut self, ctx: &Context, out: &mut Vec<AppCommand>) {
+    pub fn ui(&mut self, ctx: &Context, out: &mut AppCommands) {
         if self.job.poll() {
             self.take(out);
         }
@@ -90,7 +88,7 @@ impl CaptureDialog {
                 ui.add_space(6.0);
                 let theme = theme::current(ui);
                 for line in &self.failed {
-                    ui.label(RichText::new(line).color(theme.error));
+                    ui.colored_label(theme.error, line);
                 }
                 if is_running {
                     self.progress_ui(ui);
@@ -130,12 +128,12 @@ impl CaptureDialog {
                 let label = ui.label("Host");
                 let levels = ComboBox::from_id_salt("host level")
                     .width(FIELD)
-                    .selected_text(HOST_LEVELS[self.host_level]);
-                let levels = levels.show_ui(ui, |ui| {
-                    for (level, name) in HOST_LEVELS.iter().enumerate() {
-                        ui.selectable_value(&mut self.host_level, level, *name);
-                    }
-                });
+                    .selected_text(HOST_LEVELS[self.host_level])
+                    .show_ui(ui, |ui| {
+                        for (level, name) in HOST_LEVELS.iter().enumerate() {
+                            ui.selectable_value(&mut self.host_level, level, *name);
+                        }
+                    });
                 levels.response.labelled_by(label.id);
                 ui.end_row();
                 ui.label("");
@@ -158,12 +156,7 @@ impl CaptureDialog {
                 ui.end_row();
             });
         ui.add_space(4.0);
-        ui.label(
-            RichText::new(
-                "In the program: jax.profiler.start_server(9012), or that of its framework.",
-            )
-            .small(),
-        );
+        ui.small("In the program: jax.profiler.start_server(9012), or that of its framework.");
         let warning = "The server has no password and no encryption: reach it through a tunnel, not an open port.";
         ui.label(remark(warning));
     }
@@ -257,7 +250,7 @@ impl CaptureDialog {
     }
 
     /// Opens what was captured, and keeps what to say about the rest.
-    fn take(&mut self, out: &mut Vec<AppCommand>) {
+    fn take(&mut self, out: &mut AppCommands) {
         let capture = match self.job.take() {
             JobAnswer::Ready(capture) => capture,
             JobAnswer::Failed { error, .. } => {

@@ -2,10 +2,9 @@
 
 use super::prelude::*;
 use analysis::hardware::chips::chips;
-use egui::ComboBox;
 
 /// A list of chips, where the capture records no peaks or the user has named a chip.
-pub fn chip_ui(ui: &mut Ui, context: PanelContext<'_>, out: &mut Vec<AppCommand>) {
+pub fn chip_ui(ui: &mut Ui, context: PanelContext<'_>, out: &mut AppCommands) {
     let assumed = context.trace.session.options().device_spec.as_deref();
     let Some(ops) = context.whole.ready::<Ops>() else {
         return;

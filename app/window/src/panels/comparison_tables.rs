@@ -2,14 +2,11 @@
 
 use super::prelude::*;
 use analysis::compare::{Comparison, WHY_ROWS};
-use egui::ComboBox;
 
 use super::table::{RowReactions, SortedTable};
 use super::tables::one_table_ui;
 use super::widgets::sentence_ui;
-use crate::command::ComparisonCommand;
-use crate::drawing::chart_ui;
-use analysis::{capitalised, sentence};
+use analysis::sentence;
 use view::charts::Chart as _;
 use view::charts::waterfall::{self, Waterfall};
 use view::compare::TraceCorrespondence;
@@ -36,7 +33,7 @@ impl ComparisonTables {
         ui: &mut Ui,
         memo: &JobAnswer<TraceCorrespondence>,
         selected: Option<&str>,
-        out: &mut Vec<AppCommand>,
+        out: &mut AppCommands,
     ) {
         let compared = match memo {
             JobAnswer::Ready(compared) => compared,
@@ -64,8 +61,7 @@ impl ComparisonTables {
             .map(title)
             .unwrap_or_default();
         let list = ComboBox::from_id_salt("tables of the comparison")
-            .selected_text(RichText::new(&shown).strong());
-        let list = list
+            .selected_text(RichText::new(&shown).strong())
             .truncate()
             .width(ui.available_width() - 8.0)
             .height(420.0)
@@ -167,10 +163,16 @@ fn ops_of(comparison: &Comparison, table: &Table, row: usize) -> Vec<usize> {
     match table.id {
         "ops" => vec![row],
         FIRST => {
-            let attribution = comparison.attribution.as_ref();
-            let rows = attribution.map(|one| one.why(WHY_ROWS)).unwrap_or_default();
-            let ops = comparison.ops.iter().enumerate();
-            ops.filter(|(_, op)| rows.get(row).is_some_and(|row| row.has(op)))
+            let rows = comparison
+                .attribution
+                .as_ref()
+                .map(|one| one.why(WHY_ROWS))
+                .unwrap_or_default();
+            comparison
+                .ops
+                .iter()
+                .enumerate()
+                .filter(|(_, op)| rows.get(row).is_some_and(|row| row.has(op)))
                 .map(|(at, _)| at)
                 .collect()
         }

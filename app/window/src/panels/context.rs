@@ -2,14 +2,12 @@
 
 use crate::prelude::*;
 use analysis::Analysis;
-use egui::Label;
 
 use super::controls::with_controls;
 use super::widgets::{ResponseExt as _, remark_ui};
 use crate::jobs::JobAnswer;
 use crate::reports::ReportJobs;
 use crate::theme::{self, readable_on};
-use analysis::capitalised;
 use view::compare::TraceCorrespondence;
 use view::panels::source::SourcePrefix;
 use view::search::SearchResults;
@@ -49,6 +47,17 @@ impl<'a> PanelContext<'a> {
             Err(reason) => reason_ui(ui, reason),
         }
         None
+    }
+
+    /// The selected slice.
+    pub fn selected(self) -> Option<SliceRef<'a>> {
+        let slice = self.state.place.selection?;
+        Some(self.trace.model.slice(slice))
+    }
+
+    /// The op of the selected slice.
+    pub fn selected_op(self) -> Option<OpId> {
+        self.selected()?.op()
     }
 
     /// What self times of ops are sums over: `sums over 8 devices and 4 steps`; `None` until it is known.

@@ -37,8 +37,7 @@ pub fn made_row_menu(response: &Response, table: impl FnOnce() -> Table) {
 
 fn row_ui(ui: &mut Ui, table: &Table, row: &[Cell]) {
     if ui.button("Copy row").clicked() {
-        ui.ctx()
-            .copy_text(row.iter().map(exact).collect::<Vec<_>>().join("\t"));
+        ui.ctx().copy_text(joined(row.iter().map(exact), "\t"));
         ui.close();
     }
     ui.separator();
@@ -59,12 +58,7 @@ fn row_ui(ui: &mut Ui, table: &Table, row: &[Cell]) {
 }
 
 /// Right-aligned buttons that save or copy all rows of a table as CSV; the table is made only on a click.
-pub fn csv_ui(
-    ui: &mut Ui,
-    name: &str,
-    table: impl Fn() -> Option<Table>,
-    out: &mut Vec<AppCommand>,
-) {
+pub fn csv_ui(ui: &mut Ui, name: &str, table: impl Fn() -> Option<Table>, out: &mut AppCommands) {
     let text = || table().map(|table| csv(&table, 0, render::CsvCells::Exact));
     if ui
         .small_button("Save CSV…")

@@ -1,7 +1,7 @@
 //! The tabs with reports beside the timeline.
 
 use super::prelude::*;
-use egui::{DragAndDrop, Layout, StrokeKind};
+use egui::DragAndDrop;
 
 use super::comparison_tables::ComparisonTables;
 use super::context::side_ui;
@@ -10,8 +10,6 @@ use super::scope;
 use super::tables::TableBrowser;
 use super::tabs::tab::{Tab, TabContent, TabPanel, TabSubject};
 use super::tabs::{TABS, offered, ops, reports_of};
-use super::widgets::close_button;
-use crate::keys::hint;
 use view::state::COMPARE_TAB;
 
 /// State of the panels between frames; not part of a saved view.
@@ -77,8 +75,8 @@ impl PanelState {
         context: PanelContext<'_>,
         tab: &'static Tab,
         comparison: Option<&mut ComparisonTables>,
-        out: &mut Vec<AppCommand>,
-        view: &mut Vec<ViewCommand>,
+        out: &mut AppCommands,
+        view: &mut ViewCommands,
     ) {
         if context.trace.model.is_partial() {
             ui.weak("Reports follow when the whole file is read.");
@@ -110,7 +108,7 @@ pub fn is_dragging(ui: &Ui) -> bool {
 }
 
 /// Moves the tab that is dropped on `onto`.
-pub fn drop_ui(ui: &Ui, onto: &Response, below: bool, out: &mut Vec<AppCommand>) {
+pub fn drop_ui(ui: &Ui, onto: &Response, below: bool, out: &mut AppCommands) {
     if onto.dnd_hover_payload::<DraggedTab>().is_some() {
         let stroke = Stroke::new(2.0, theme::current(ui).accent);
         ui.painter()
@@ -133,20 +131,18 @@ fn tab_ui(
     context: PanelContext<'_>,
     tab: &'static Tab,
     is_open: bool,
-    view: &mut Vec<ViewCommand>,
+    view: &mut ViewCommands,
 ) {
     let title = tab.full_title(context);
     let button = ui.add(Button::selectable(is_open, &title).sense(Sense::click_and_drag()));
     button.labeled_choice(Role::Tab, is_open, &title);
     button.dnd_set_drag_payload(DraggedTab(tab.id));
-    if button.clicked() {
-        view.push(tab.show());
-    }
+    button.sends(view, tab.show());
     button.context_menu(|ui| move_menu(ui, tab.id, true, view));
 }
 
 /// The line above a report: which one, what it covers, and how much room it takes.
-fn head_ui(ui: &mut Ui, context: PanelContext<'_>, tab: &Tab, view: &mut Vec<ViewCommand>) {
+fn head_ui(ui: &mut Ui, context: PanelContext<'_>, tab: &Tab, view: &mut ViewCommands) {
     let title = tab.full_title(context);
     ui.horizontal(|ui| {
         if tab.id != COMPARE_TAB {
@@ -183,9 +179,9 @@ pub fn dock_ui(
     (tab, below): (&'static Tab, bool),
     memory: &mut PanelState,
     comparison: Option<&mut ComparisonTables>,
-    out: &mut Vec<AppCommand>,
+    out: &mut AppCommands,
 ) {
-    let mut view: Vec<ViewCommand> = Vec::new();
+    let mut view = ViewCommands::new();
     ui.add_space(4.0);
     if below {
         ui.horizontal_wrapped(|ui| {

@@ -1,15 +1,12 @@
 //! What the command palette finds besides commands: steps, times, reports, hints, tracks and ops.
 
 use analysis::ANALYSES;
-use analysis::hints::Hint;
 use trace_model::StringId;
 
 use super::prelude::*;
 use super::tabs::hints::{self as hints_tab, can_show, evidence_commands};
 use super::tabs::tab_of_report;
-use crate::times::time;
 use view::time_format;
-use view::timeline::bands::StepBand;
 
 /// Most entries of one kind.
 const MOST: usize = 8;
@@ -21,7 +18,7 @@ pub struct PaletteEntry {
     /// The keys of a command, or what kind of thing it is.
     pub note: String,
     /// What choosing it does.
-    pub commands: Vec<AppCommand>,
+    pub commands: AppCommands,
 }
 
 impl PaletteEntry {
@@ -147,21 +144,25 @@ pub fn hints(words: &[String], trace: &OpenTrace, hints: &[Hint]) -> Vec<Palette
 
 /// Tracks by their names and those of their groups.
 fn tracks(words: &[String], trace: &OpenTrace) -> Vec<PaletteEntry> {
-    let nodes = trace.tree.nodes().iter().enumerate();
-    let entries = nodes.filter_map(|(at, node)| {
-        let TreeItem::Track(track) = node.item else {
-            return None;
-        };
-        let group = trace
-            .tree
-            .group_of(at)
-            .map_or("", |group| trace.tree.node(group).title.as_str());
-        let is_wanted = fits(&format!("{group} {}", node.title), words);
-        is_wanted.then(|| {
-            let note = format!("track of {group}, {}", node.note);
-            PaletteEntry::new(node.title.clone(), note, [ViewCommand::RevealTrack(track)])
-        })
-    });
+    let entries = trace
+        .tree
+        .nodes()
+        .iter()
+        .enumerate()
+        .filter_map(|(at, node)| {
+            let TreeItem::Track(track) = node.item else {
+                return None;
+            };
+            let group = trace
+                .tree
+                .group_of(at)
+                .map_or("", |group| trace.tree.node(group).title.as_str());
+            let is_wanted = fits(&format!("{group} {}", node.title), words);
+            is_wanted.then(|| {
+                let note = format!("track of {group}, {}", node.note);
+                PaletteEntry::new(node.title.clone(), note, [ViewCommand::RevealTrack(track)])
+            })
+        });
     entries.take(MOST).collect()
 }
 
@@ -182,11 +183,9 @@ fn names(words: &[String], trace: &OpenTrace) -> Vec<PaletteEntry> {
             }
             let labels = trace.labels_named(name);
             let note = label.op.map_or("function", |op| trace.classes.category(op));
-            let highlighted = HighlightedLabels::new(name, labels.iter().copied());
             let longest = trace.longest(labels).map(ViewCommand::GoTo);
-            let commands = [ViewCommand::Highlight(Some(highlighted))]
-                .into_iter()
-                .chain(longest);
+            let highlight = ViewCommand::highlight(name, labels.iter().copied());
+            let commands = std::iter::once(highlight).chain(longest);
             entries.push(PaletteEntry::new(
                 name.to_owned(),
                 note.to_owned(),

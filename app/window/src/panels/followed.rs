@@ -1,24 +1,17 @@
 //! The bar of a log directory that is followed: the step times of its last runs.
 
 use super::prelude::*;
-use crate::times::time;
-use egui::{Panel as EguiPanel, StrokeKind};
 
 use crate::command::FollowCommand;
 use crate::following::{FollowedRun, FollowedStep, Following};
 
 /// Size of the bar of a run.
-const BAR: egui::Vec2 = vec2(16.0, 26.0);
+const BAR: Vec2 = vec2(16.0, 26.0);
 /// Least height of a bar whose time is known.
 const LEAST: f32 = 2.0;
 
 /// The directory, the last runs as bars, and what stops following; `open` is the path of the open trace.
-pub fn followed_ui(
-    ui: &mut Ui,
-    following: &Following,
-    open: Option<&Path>,
-    out: &mut Vec<AppCommand>,
-) {
+pub fn followed_ui(ui: &mut Ui, following: &Following, open: Option<&Path>, out: &mut AppCommands) {
     EguiPanel::top("followed").show(ui, |ui| {
         ui.horizontal(|ui| {
             let (label, about) = if following.is_paused {
@@ -40,11 +33,14 @@ pub fn followed_ui(
                 format!("Follows the newest run of {folder}")
             });
             let runs = following.runs();
-            let times = runs.iter().filter_map(|run| match run.step {
-                FollowedStep::Time(time) => Some(time),
-                _ => None,
-            });
-            let longest = times.max().unwrap_or_default();
+            let longest = runs
+                .iter()
+                .filter_map(|run| match run.step {
+                    FollowedStep::Time(time) => Some(time),
+                    _ => None,
+                })
+                .max()
+                .unwrap_or_default();
             for (at, run) in runs.iter().enumerate() {
                 let is_newest = at + 1 == runs.len();
                 run_ui(ui, run, (is_newest, open == Some(&run.path)), longest, out);
@@ -65,7 +61,7 @@ fn run_ui(
     run: &FollowedRun,
     (is_newest, is_open): (bool, bool),
     longest: Picos,
-    out: &mut Vec<AppCommand>,
+    out: &mut AppCommands,
 ) {
     let (rect, response) = ui.allocate_exact_size(BAR, Sense::click());
     let step = match &run.step {

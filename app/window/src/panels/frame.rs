@@ -1,9 +1,9 @@
 //! Panels whose size only the user changes, and that keep it.
 
 use super::prelude::*;
-use egui::{Area, Margin, Order, Panel as EguiPanel, PanelState, UiBuilder};
+use egui::{Area, Margin, Order, PanelState, UiBuilder};
 
-use crate::settings::{NARROW, PanelPart, Settings};
+use crate::settings::{NARROW, PanelPart};
 
 /// Height that panels below leave to the timeline: its ruler and some tracks.
 pub const TIMELINE: f32 = 200.0;
@@ -61,14 +61,14 @@ pub fn sized_ui(
     (panel, name): (fn(&'static str) -> EguiPanel, &'static str),
     (part, most): (PanelPart, f32),
     settings: &Settings,
-    out: &mut Vec<AppCommand>,
-    content: impl FnOnce(&mut Ui, &mut Vec<AppCommand>),
+    out: &mut AppCommands,
+    content: impl FnOnce(&mut Ui, &mut AppCommands),
 ) -> Response {
     let [least, _] = part.limits();
     let most = most.max(least);
     let wanted = settings.sizes.of(part, window_width(ui)).min(most);
     let id = ui.scope_id().with(name);
-    let before: Option<f32> = ui.data(|data| data.get_temp(id.with("wanted")));
+    let before: Option<f32> = kept(ui, id.with("wanted"));
     if before != Some(wanted) {
         // egui keeps the size of a panel, and so it would not follow the window.
         ui.data_mut(|data| {
@@ -76,17 +76,17 @@ pub fn sized_ui(
             data.insert_temp(id.with("wanted"), wanted);
         });
     }
-    let panel = panel(name)
+    let shown = panel(name)
         .resizable(true)
         .default_size(wanted)
-        .size_range(least..=most);
-    let shown = panel.show(ui, |ui| {
-        let rect = ui.available_rect_before_wrap();
-        let mut inner = ui.new_child(UiBuilder::new().max_rect(rect));
-        inner.shrink_clip_rect(rect);
-        content(&mut inner, out);
-        ui.allocate_rect(rect, Sense::hover());
-    });
+        .size_range(least..=most)
+        .show(ui, |ui| {
+            let rect = ui.available_rect_before_wrap();
+            let mut inner = ui.new_child(UiBuilder::new().max_rect(rect));
+            inner.shrink_clip_rect(rect);
+            content(&mut inner, out);
+            ui.allocate_rect(rect, Sense::hover());
+        });
     let rect = shown.response.rect;
     let size = if part.is_width() {
         rect.width()

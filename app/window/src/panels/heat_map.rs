@@ -2,11 +2,8 @@
 
 use super::prelude::*;
 use analysis::reports::StepParts;
-use egui::StrokeKind;
 
 use super::widgets::choices_ui;
-use crate::theme::Theme;
-use analysis::capitalised;
 use view::drawing::neighbours_per_label;
 use view::panels::heat_map::{HeatCell, HeatDevice, HeatMap, HeatQuantity, HeatStep};
 
@@ -64,7 +61,7 @@ pub fn heat_map_ui(
     ui: &mut Ui,
     context: PanelContext<'_>,
     state: &mut HeatMapState,
-    out: &mut Vec<ViewCommand>,
+    out: &mut ViewCommands,
 ) {
     let (Ok(Some(steps)), Ok(Some(parts))) = (
         context.whole.get::<Steps>(),
@@ -82,8 +79,8 @@ pub fn heat_map_ui(
     let Some(map) = state.made.as_ref().filter(|map| map.devices.len() > 1) else {
         return;
     };
-    let least = times::time(map.range.0);
-    let most = times::time(map.range.1);
+    let least = time(map.range.0);
+    let most = time(map.range.1);
     let note = if least == most {
         format!("{least} in every complete step")
     } else {
@@ -101,7 +98,7 @@ pub fn heat_map_ui(
     ui.horizontal(|ui| scale_ui(ui, map.scale));
     let hottest = map.hottest.and_then(|at| map.devices.get(at));
     if let Some((device, median)) = hottest.and_then(|device| Some((device, device.median?))) {
-        let text = format!("{} stands out: median {}", device.name, times::time(median));
+        let text = format!("{} stands out: median {}", device.name, time(median));
         ui.label(
             RichText::new(text)
                 .small()
@@ -144,7 +141,7 @@ fn rows_ui(
     ui: &mut Ui,
     context: PanelContext<'_>,
     (steps, map): (&StepsReport, &HeatMap),
-    out: &mut Vec<ViewCommand>,
+    out: &mut ViewCommands,
 ) {
     let most = (ui.available_height() - 16.0 - AXIS).clamp(120.0, MOST_HEIGHT);
     let row = (most / map.devices.len() as f32)
@@ -292,31 +289,22 @@ fn paint(ui: &Ui, context: PanelContext<'_>, map: &HeatMap, place: &HeatMapGrid)
                         },
                     );
                 }
-                None => drop(painter.hline(
-                    rect.x_range(),
-                    rect.center().y,
-                    Stroke::new(1.0, theme.edge),
-                )),
+                None => drop(painter.hline(rect.x_range(), rect.center().y, (1.0, theme.edge))),
             }
             let number = map.steps.get(step).map_or(0, |step| step.number);
             if at == 0 && scope.as_ref().is_some_and(|scope| scope.contains(&number)) {
                 let column = rect.with_max_y(place.rect.bottom());
-                painter.rect_stroke(
-                    column,
-                    0.0,
-                    Stroke::new(1.0, theme.accent),
-                    StrokeKind::Inside,
-                );
+                painter.rect_stroke(column, 0.0, (1.0, theme.accent), StrokeKind::Inside);
             }
         }
     }
 }
 
 fn cell_ui(ui: &mut Ui, map: &HeatMap, device: &HeatDevice, step: Option<usize>) {
-    ui.label(RichText::new(&device.name).strong());
+    ui.strong(&device.name);
     let median = device
         .median
-        .map_or_else(|| "no complete step".to_owned(), times::time);
+        .map_or_else(|| "no complete step".to_owned(), time);
     let title = map.quantity.title();
     let Some((column, cell)) =
         step.and_then(|at| Some((map.steps.get(at)?, device.cells.get(at)?)))
@@ -331,7 +319,7 @@ fn cell_ui(ui: &mut Ui, map: &HeatMap, device: &HeatDevice, step: Option<usize>)
             let share = cell.value.as_ps_f64() * 100.0 / cell.time.ps().max(1) as f64;
             ui.label(format!(
                 "{title}: {}, {} of the step",
-                times::time(cell.value),
+                time(cell.value),
                 number(share, Unit::Percent)
             ));
             ui.weak(format!("median of this device: {median}"));
@@ -351,7 +339,7 @@ fn lead(
     steps: &StepsReport,
     device: &HeatDevice,
     step: Option<&HeatStep>,
-) -> Vec<ViewCommand> {
+) -> ViewCommands {
     let tracks: BTreeSet<TrackId> = model.tracks_of(device.group).into_iter().collect();
     let own = |step: &HeatStep| {
         steps
@@ -359,12 +347,13 @@ fn lead(
             .or(step.range)
     };
     let range = step.and_then(own).unwrap_or(model.extent());
-    let lanes = tracks.iter().flat_map(|&track| model.lanes(track));
-    let first = lanes
+    let first = tracks
+        .iter()
+        .flat_map(|&track| model.lanes(track))
         .filter_map(|lane| model.slices_in(lane, range).next())
         .map(SliceRef::id)
         .next();
-    let mut commands: Vec<ViewCommand> = first.map(ViewCommand::Reveal).into_iter().collect();
+    let mut commands: ViewCommands = first.map(ViewCommand::Reveal).into_iter().collect();
     commands.push(ViewCommand::Mark(range, tracks));
     if let Some(step) = step {
         commands.push(ViewCommand::ShowAround(range));

@@ -3,9 +3,7 @@
 use super::prelude::*;
 use egui::Grid;
 
-use super::widgets::{check_box, dialog};
 use crate::keys::{ACTIONS, Keys, MOUSE};
-use crate::settings::Settings;
 
 /// Width that a dialog leaves beside what it scrolls.
 pub(super) const BESIDE: f32 = 48.0;
@@ -14,11 +12,11 @@ pub(super) const BESIDE: f32 = 48.0;
 const WIDTH: f32 = 680.0;
 
 /// The window with all keys and mouse actions.
-pub fn help_ui(ctx: &Context, keys: &Keys, settings: &Settings, out: &mut Vec<AppCommand>) {
+pub fn help_ui(ctx: &Context, keys: &Keys, settings: &Settings, out: &mut AppCommands) {
     let mut open = true;
     dialog("Keys and mouse")
         .open(&mut open)
-        .anchor(Align2::CENTER_CENTER, egui::Vec2::ZERO)
+        .anchor(Align2::CENTER_CENTER, Vec2::ZERO)
         .show(ctx, |ui| {
             ui.set_width((ctx.content_rect().width() - BESIDE).min(WIDTH));
             ui.horizontal_wrapped(|ui| {
@@ -56,8 +54,10 @@ fn actions_ui(ui: &mut Ui, keys: &Keys) {
             let actions = actions
                 .iter()
                 .map(|action| (keys.shown(action.id), action.title));
-            let of_mouse = MOUSE.iter().filter(|_| *title == "Mouse");
-            let of_mouse = of_mouse.map(|(shown, about)| ((*shown).to_owned(), *about));
+            let of_mouse = MOUSE
+                .iter()
+                .filter(|_| *title == "Mouse")
+                .map(|(shown, about)| ((*shown).to_owned(), *about));
             for (shown, about) in actions.chain(of_mouse) {
                 if !shown.is_empty() {
                     ui.monospace(shown);

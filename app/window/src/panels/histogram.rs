@@ -1,23 +1,21 @@
 //! The durations of all slices of a name, with the selected one marked.
 
 use super::prelude::*;
-use crate::times::time;
 
 use super::copy::text_menu;
-use crate::drawing::chart_ui;
 use view::charts::histogram::BELOW;
 use view::charts::{self, ChartFrame};
 use view::panels::histogram::Histogram;
 
 /// Size of the drawing.
-const SIZE: egui::Vec2 = vec2(250.0, 74.0);
+const SIZE: Vec2 = vec2(250.0, 74.0);
 
 /// Bars by duration, shortest at the left; a drag over some searches the slices of this name and these durations.
 pub fn histogram_ui(
     ui: &mut Ui,
     histogram: &JobAnswer<Histogram>,
     (name, selected_ps): (&str, i64),
-    out: &mut Vec<ViewCommand>,
+    out: &mut ViewCommands,
 ) {
     let theme = theme::current(ui);
     let Some(histogram) = histogram.latest().filter(|histogram| histogram.count > 0) else {
@@ -69,15 +67,15 @@ fn brush_ui(
     bars: Rect,
     histogram: &Histogram,
     name: &str,
-    out: &mut Vec<ViewCommand>,
+    out: &mut ViewCommands,
 ) {
     let theme = theme::current(ui);
     if response.drag_started()
         && let Some(from) = ui.input(|i| i.pointer.press_origin())
     {
-        ui.data_mut(|data| data.insert_temp(response.id, from));
+        keep(ui, response.id, from);
     }
-    let from = ui.data(|data| data.get_temp::<Pos2>(response.id));
+    let from = kept::<Pos2>(ui, response.id);
     let (Some(from), Some(to)) = (from, response.interact_pointer_pos()) else {
         return;
     };
@@ -124,6 +122,8 @@ fn as_text(histogram: &Histogram) -> String {
         let (from, to) = histogram.bounds(bar);
         format!("{from:.0}\t{to:.0}\t{count}")
     };
-    let lines: Vec<String> = histogram.bars.iter().enumerate().map(line).collect();
-    format!("from_ps\tto_ps\tcount\n{}", lines.join("\n"))
+    format!(
+        "from_ps\tto_ps\tcount\n{}",
+        joined(histogram.bars.iter().enumerate().map(line), "\n")
+    )
 }

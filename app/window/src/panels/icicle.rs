@@ -3,8 +3,6 @@
 
 use super::prelude::*;
 
-use crate::theme::readable_on;
-use view::palette::ColorKey;
 use view::panels::optree::{OpNode, TreeTime};
 
 /// Height of a level.
@@ -22,7 +20,7 @@ pub fn icicle_ui(
     trace: &OpenTrace,
     (root, time): (&OpNode, TreeTime),
     zoom: &mut Vec<String>,
-    out: &mut Vec<ViewCommand>,
+    out: &mut ViewCommands,
 ) {
     let path = path_of(root, zoom);
     zoom.truncate(path.len().saturating_sub(1));
@@ -33,7 +31,7 @@ pub fn icicle_ui(
                 ui.weak("›");
             }
             if level + 1 == path.len() {
-                ui.label(RichText::new(&node.title).strong());
+                ui.strong(&node.title);
             } else if ui.link(&node.title).clicked() {
                 zoom.truncate(level);
             }
@@ -50,7 +48,7 @@ pub fn icicle_ui(
     };
     let text =
         format!("Width: {width}. A click shows a branch alone, or the slices of an op.{color}");
-    ui.label(RichText::new(text).small().weak());
+    ui.label(remark(text));
     let Some(top) = path.last() else { return };
     let size = vec2(ui.available_width() - 8.0, depth(top) as f32 * LEVEL);
     ScrollArea::vertical()
@@ -106,7 +104,7 @@ struct IcicleWalk<'a> {
     is_compared: bool,
     /// The branch to zoom into, as a path from the topmost one.
     open: Option<Vec<String>>,
-    out: &'a mut Vec<ViewCommand>,
+    out: &'a mut ViewCommands,
 }
 
 impl IcicleWalk<'_> {
@@ -191,8 +189,8 @@ impl IcicleWalk<'_> {
         let response = response
             .on_hover_cursor(CursorIcon::PointingHand)
             .on_hover_ui(|ui| {
-                ui.label(RichText::new(&node.title).strong());
-                let own = times::time(node.self_time_ps);
+                ui.strong(&node.title);
+                let own = time(node.self_time_ps);
                 let of_ops = if self.time == TreeTime::SelfTime {
                     format!(", {share} of op time")
                 } else {
@@ -200,13 +198,13 @@ impl IcicleWalk<'_> {
                 };
                 ui.label(format!("self {own}{of_ops}"));
                 if self.time == TreeTime::Total {
-                    let total = times::time(node.total_time_ps);
+                    let total = time(node.total_time_ps);
                     ui.label(format!(
                         "total {total}, {share} of the total time of all ops"
                     ));
                 }
                 if let (Some((a, b)), Some(change)) = (node.compared, node.change()) {
-                    let [a, b] = [a, b].map(|ps| times::time(Picos::rounded(ps)));
+                    let [a, b] = [a, b].map(|ps| time(Picos::rounded(ps)));
                     let percent = number((change - 1.0) * 100.0, Unit::Percent);
                     ui.label(format!(
                         "in a step {a} in A, {b} in B: {percent} of the ops that both have"
@@ -225,11 +223,7 @@ impl IcicleWalk<'_> {
             } else {
                 self.open = Some(path.to_vec());
             }
-            self.out
-                .push(ViewCommand::Highlight(Some(HighlightedLabels::new(
-                    &node.title,
-                    labels,
-                ))));
+            self.out.push(ViewCommand::highlight(&node.title, labels));
         }
     }
 }

@@ -1,7 +1,6 @@
 //! Small drawings for buttons, drawn as lines so that they are sharp at every scale.
 
 use crate::prelude::*;
-use egui::{Shape, StrokeKind};
 
 use view::state::MouseMode;
 

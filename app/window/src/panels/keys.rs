@@ -4,10 +4,8 @@ use super::prelude::*;
 use egui::{Event, EventFilter};
 
 use super::help::BESIDE;
-use super::widgets::dialog;
 use crate::command::Remap;
 use crate::keys::{ACTIONS, Action, Chord, KeyFocus, Keys, LEAVE, can_mean};
-use crate::settings::Settings;
 
 /// State of the dialog between frames.
 #[derive(Default)]
@@ -28,15 +26,14 @@ pub fn keys_ui(
     keys: &Keys,
     settings: &Settings,
     changing: &mut KeyEdit,
-    out: &mut Vec<AppCommand>,
+    out: &mut AppCommands,
 ) {
     let mut open = true;
-    dialog("Change keys").open(&mut open).anchor(Align2::CENTER_CENTER, egui::Vec2::ZERO).show(ctx, |ui| {
+    dialog("Change keys").open(&mut open).anchor(Align2::CENTER_CENTER, Vec2::ZERO).show(ctx, |ui| {
         ui.set_width((ctx.content_rect().width() - BESIDE).min(620.0));
         ui.horizontal(|ui| {
-            let field = TextEdit::singleline(&mut changing.filter).hint_text("Filter by action or key");
-            let field = ui.add(field.desired_width(ui.available_width() / 2.0));
-            field.labeled(Role::TextInput, "Filter keys");
+            let width = ui.available_width() / 2.0;
+            text_field(ui, &mut changing.filter, "Filter keys", "Filter by action or key", width);
             at_right(ui, |ui| {
                 // Entries of actions that only another version knows are kept.
                 let any = ACTIONS.iter().flat_map(|(_, actions)| *actions).any(|action| !keys.are_usual(action));
@@ -72,7 +69,7 @@ fn theme_ui(
     keys: &Keys,
     settings: &Settings,
     changing: &mut KeyEdit,
-    out: &mut Vec<AppCommand>,
+    out: &mut AppCommands,
 ) {
     let wanted = changing.filter.to_lowercase();
     let fits = |action: &&Action| {
@@ -105,7 +102,7 @@ fn row_ui(
     keys: &Keys,
     is_changed: bool,
     changing: &mut KeyEdit,
-    out: &mut Vec<AppCommand>,
+    out: &mut AppCommands,
 ) {
     ui.horizontal(|ui| {
         ui.set_min_height(22.0);
@@ -135,7 +132,7 @@ fn row_ui(
 }
 
 /// A key, with a button to remove it.
-fn key_ui(ui: &mut Ui, action: &'static Action, chord: Chord, out: &mut Vec<AppCommand>) {
+fn key_ui(ui: &mut Ui, action: &'static Action, chord: Chord, out: &mut AppCommands) {
     let text = RichText::new(chord.shown())
         .monospace()
         .color(theme::current(ui).text_strong);
@@ -153,7 +150,7 @@ fn add_ui(
     action: &'static Action,
     keys: &Keys,
     changing: &mut KeyEdit,
-    out: &mut Vec<AppCommand>,
+    out: &mut AppCommands,
 ) {
     let waits = changing.waiting == Some(action.id);
     let text = if waits {
@@ -238,21 +235,18 @@ fn taken_ui(
     chord: Chord,
     keys: &Keys,
     changing: &mut KeyEdit,
-    out: &mut Vec<AppCommand>,
+    out: &mut AppCommands,
 ) {
-    let others: Vec<&str> = keys
-        .clashes(action.id, chord)
-        .iter()
-        .map(|other| other.title)
-        .collect();
+    let others = joined(
+        keys.clashes(action.id, chord)
+            .iter()
+            .map(|other| other.title),
+        "; ",
+    );
     ui.horizontal_wrapped(|ui| {
         ui.add_space(24.0);
-        let text = format!(
-            "{} is already used for: {}",
-            chord.shown(),
-            others.join("; ")
-        );
-        ui.label(RichText::new(text).color(theme::current(ui).warning));
+        let text = format!("{} is already used for: {others}", chord.shown());
+        ui.colored_label(theme::current(ui).warning, text);
         if ui.button("Move it here").clicked() {
             changing.taken = None;
             out.push(AppCommand::Remap(Remap::Assign(action.id, chord)));

@@ -3,10 +3,8 @@
 use super::prelude::*;
 use analysis::reports::{Balance, BalanceReport};
 
-use view::state::DeviceOrder;
-
 /// A link that lists the devices first that the others wait for, over the whole trace.
-pub fn late_ui(ui: &mut Ui, context: PanelContext<'_>, view: &mut Vec<ViewCommand>) {
+pub fn late_ui(ui: &mut Ui, context: PanelContext<'_>, view: &mut ViewCommands) {
     let balance = context.whole.ready::<Balance>();
     let Some(late) = balance.and_then(BalanceReport::late) else {
         return;

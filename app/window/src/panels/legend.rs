@@ -1,7 +1,7 @@
 //! The colour legend at the bottom.
 
 use super::prelude::*;
-use egui::{Galley, Layout, Vec2};
+use egui::Galley;
 
 use crate::drawing::color_of;
 use view::charts::ChartSwatch;
@@ -21,7 +21,7 @@ pub fn legend_ui(
     trace: &OpenTrace,
     state: &ViewState,
     comparing: bool,
-    out: &mut Vec<ViewCommand>,
+    out: &mut ViewCommands,
 ) {
     let theme = theme::current(ui);
     at_right(ui, |ui| {
@@ -48,9 +48,12 @@ pub fn legend_ui(
                 let legend = ColorLegend::of(trace, state.color_by, comparing);
                 let texts = [legend.text, if comparing { HATCHED } else { "" }];
                 let texts = texts.into_iter().filter(|text| !text.is_empty());
-                let swatches = legend.swatches.iter();
-                let parts = swatches.map(|(key, title)| (Some(*key), title.as_ref()));
-                let parts: Vec<_> = parts.chain(texts.map(|text| (None, text))).collect();
+                let parts: Vec<_> = legend
+                    .swatches
+                    .iter()
+                    .map(|(key, title)| (Some(*key), title.as_ref()))
+                    .chain(texts.map(|text| (None, text)))
+                    .collect();
                 for (at, &(key, title)) in parts.iter().enumerate() {
                     let rest = parts.get(at..).unwrap_or_default();
                     let mark = if rest.len() > 1 { MARK } else { 0.0 };
@@ -58,9 +61,9 @@ pub fn legend_ui(
                     let room = ui.available_width();
                     if swatch.1.x + mark > room {
                         // What is cut would be read as something else.
-                        let titles: Vec<&str> = rest.iter().map(|(_, title)| *title).collect();
-                        ui.add(egui::Label::new(RichText::new("…").weak()).extend())
-                            .on_hover_text(titles.join(", "));
+                        let titles = joined(rest.iter().map(|(_, title)| *title), ", ");
+                        ui.add(Label::new(RichText::new("…").weak()).extend())
+                            .on_hover_text(titles);
                         break;
                     }
                     match key {

@@ -2,16 +2,14 @@
 //! clicked.
 
 use super::prelude::*;
-use crate::times::time;
 use analysis::reports::Memory;
 use analysis::reports::memory::hbm::{MemoryCurve, MemoryReport, memory_curve};
 
 use super::table::{RowReactions, SortedTable};
 use super::tables::one_table_ui;
-use crate::drawing::{chart_ui, hovered_share};
+use crate::drawing::hovered_share;
 use view::charts::ChartFrame;
 use view::charts::curve::bytes_curve;
-use view::panels::target::RowTarget;
 
 /// Height of the curve.
 const CURVE: f32 = 110.0;
@@ -65,8 +63,8 @@ pub fn memory_curve_ui(
     ui: &mut Ui,
     context: PanelContext<'_>,
     state: &mut MemoryCurveState,
-    commands: &mut Vec<AppCommand>,
-    out: &mut Vec<ViewCommand>,
+    commands: &mut AppCommands,
+    out: &mut ViewCommands,
 ) {
     let Some(report) = context.report_ui::<Memory>(ui) else {
         return;
@@ -87,8 +85,8 @@ pub fn memory_curve_ui(
         at: state.at,
     };
     state.job.ask(moment.clone(), move |_| {
-        let curve = memory_curve(&session.context(scope), &moment.memory, moment.at, COLUMNS);
-        let curve = curve.map_err(|error| error.to_string())?;
+        let curve = memory_curve(&session.context(scope), &moment.memory, moment.at, COLUMNS)
+            .map_err(|error| error.to_string())?;
         let table = curve.table();
         Ok((curve, table))
     });
@@ -107,24 +105,20 @@ pub fn memory_curve_ui(
             "At the cursor"
         };
         let used = number(curve.used_bytes as f64, Unit::Bytes);
-        ui.label(
-            RichText::new(format!(
-                "{what}, {}: {used} in use",
-                time(curve.at.since_origin())
-            ))
-            .strong(),
-        );
+        ui.strong(format!(
+            "{what}, {}: {used} in use",
+            time(curve.at.since_origin())
+        ));
         if curve.at != curve.peak_at && ui.button("At the peak").clicked() {
             next = Some(None);
         }
-        if let Some(slice) = context.state.place.selection
+        if let Some(slice) = context.selected()
             && ui.button("At the selected slice").clicked()
         {
-            next = Some(Some(context.trace.model.slice(slice).start()));
+            next = Some(Some(slice.start()));
         }
-        if ui.button("Show on the timeline").clicked() {
-            out.push(ViewCommand::Center(curve.at));
-        }
+        ui.button("Show on the timeline")
+            .sends(out, ViewCommand::Center(curve.at));
     });
     let target = |row: usize| {
         table
@@ -154,7 +148,7 @@ fn choose_ui(ui: &mut Ui, report: &MemoryReport, state: &mut MemoryCurveState) -
     let first = || report.memories.first().map(|memory| memory.memory.clone());
     let own = state.memory.clone().filter(is_there).or_else(first)?;
     if report.memories.len() > 1 {
-        let list = egui::ComboBox::from_id_salt("memory")
+        let list = ComboBox::from_id_salt("memory")
             .width(220.0)
             .selected_text(&own)
             .show_ui(ui, |ui| {
@@ -170,7 +164,7 @@ fn choose_ui(ui: &mut Ui, report: &MemoryReport, state: &mut MemoryCurveState) -
         list.response
             .labeled(Role::ComboBox, format_args!("Memory: {own}"));
     } else {
-        ui.label(RichText::new(&own).small());
+        ui.small(&own);
     }
     Some(state.memory.clone().filter(is_there).unwrap_or(own))
 }
@@ -192,8 +186,7 @@ fn curve_ui(ui: &mut Ui, curve: &MemoryCurve, capacity: Option<i64>) -> Option<T
     let draw = |frame: &ChartFrame| bytes_curve(bytes, marked, &format!("{most}{of}"), frame);
     let size = vec2(ui.available_width() - 8.0, CURVE);
     let (response, _) = chart_ui(ui, (size, Sense::click()), "Bytes in use over time", draw);
-    let hovered = hovered_share(&response).map(f64::from);
-    let hovered = hovered.map(|share| {
+    let hovered = hovered_share(&response).map(f64::from).map(|share| {
         let at = curve.window.start + Picos::from_ps((share * span) as i64);
         (at, (share * COLUMNS as f64) as usize)
     });

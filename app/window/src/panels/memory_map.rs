@@ -8,12 +8,9 @@ use analysis::reports::memory::buffers::{BufferMap, BuffersReport, buffer_map};
 use super::table::{RowReactions, SortedTable};
 use super::tables::one_table_ui;
 use super::widgets::choices_ui;
-use crate::drawing::{chart_ui, hovered_share};
-use crate::theme::readable_on;
+use crate::drawing::hovered_share;
 use view::charts::ChartFrame;
 use view::charts::curve::bytes_curve;
-use view::palette::ColorKey;
-use view::panels::target::RowTarget;
 
 /// Height of the curve of live bytes.
 const CURVE: f32 = 56.0;
@@ -97,8 +94,8 @@ pub fn memory_map_ui(
     ui: &mut Ui,
     context: PanelContext<'_>,
     state: &mut MemoryMapState,
-    commands: &mut Vec<AppCommand>,
-    out: &mut Vec<ViewCommand>,
+    commands: &mut AppCommands,
+    out: &mut ViewCommands,
 ) {
     let Some(report) = context.report_ui::<Buffers>(ui) else {
         return;
@@ -139,16 +136,13 @@ pub fn memory_map_ui(
         map.instructions.get(map.peak).map_or("?", String::as_str),
         number(map.other_bytes as f64, Unit::Bytes),
     );
-    ui.label(RichText::new(text).small().weak())
+    ui.label(remark(text))
         .on_hover_text("By the compiler's plan, padding included");
     if map.untimed > 0 {
-        ui.label(
-            RichText::new(format!(
-                "{} buffers whose lifetime is not recorded are left out",
-                map.untimed
-            ))
-            .small(),
-        );
+        ui.small(format!(
+            "{} buffers whose lifetime is not recorded are left out",
+            map.untimed
+        ));
     }
     let cursor = shown.cursor;
     let mut next = curve_ui(ui, &map, cursor);
@@ -160,7 +154,7 @@ pub fn memory_map_ui(
         } else {
             "at the cursor"
         };
-        ui.label(RichText::new(format!("Live {what}, {at}")).strong());
+        ui.strong(format!("Live {what}, {at}"));
         if cursor != map.peak && ui.button("At the peak").clicked() {
             next = Some(map.peak);
         }
@@ -207,7 +201,7 @@ fn choose_ui(ui: &mut Ui, report: &BuffersReport, state: &mut MemoryMapState) {
     };
     ui.horizontal_wrapped(|ui| {
         let title = of(program).map_or("", |program| program.program.as_str());
-        egui::ComboBox::from_id_salt("planned program")
+        ComboBox::from_id_salt("planned program")
             .width(220.0)
             .selected_text(title)
             .show_ui(ui, |ui| {
@@ -258,7 +252,7 @@ fn boxes_ui(
     context: PanelContext<'_>,
     map: &BufferMap,
     cursor: usize,
-    out: &mut Vec<ViewCommand>,
+    out: &mut ViewCommands,
 ) {
     let theme = theme::current(ui);
     let (rect, response) =
@@ -308,7 +302,7 @@ fn boxes_ui(
         }
     }
     let x = rect.left() + width * (cursor as f32 + 0.5);
-    painter.vline(x, rect.y_range(), Stroke::new(1.5, theme.text_strong));
+    painter.vline(x, rect.y_range(), (1.5, theme.text_strong));
     let Some(own) = response
         .hover_pos()
         .and_then(|pos| map.boxes.iter().rev().find(|own| place(own).contains(pos)))
@@ -318,8 +312,8 @@ fn boxes_ui(
     painter.rect_stroke(
         place(own),
         0.0,
-        Stroke::new(1.5, theme.text_strong),
-        egui::StrokeKind::Inside,
+        (1.5, theme.text_strong),
+        StrokeKind::Inside,
     );
     if response.clicked() {
         out.extend(lead(context, &own.buffer.instruction));
@@ -327,7 +321,7 @@ fn boxes_ui(
     response
         .on_hover_cursor(CursorIcon::PointingHand)
         .on_hover_ui_at_pointer(|ui| {
-            ui.label(RichText::new(&own.buffer.instruction).strong());
+            ui.strong(&own.buffer.instruction);
             let bytes = |bytes: u64| number(bytes as f64, Unit::Bytes);
             ui.label(format!(
                 "{} at offset {}",
@@ -353,7 +347,7 @@ fn boxes_ui(
 }
 
 /// The command that goes to the slices of the instruction that defines a buffer (`copy-start{0}`).
-fn lead(context: PanelContext<'_>, instruction: &str) -> Vec<ViewCommand> {
+fn lead(context: PanelContext<'_>, instruction: &str) -> ViewCommands {
     let name = instruction.split('{').next().unwrap_or_default();
     let labels = context.trace.labels_named(name);
     let target = RowTarget::Slices(HighlightedLabels::new(name, labels.iter().copied()));

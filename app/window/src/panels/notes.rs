@@ -1,15 +1,13 @@
 //! Notes about time ranges; saved with a session.
 
 use super::prelude::*;
-use crate::times::time;
 use egui::Window;
 use egui::text::{CCursor, CCursorRange};
 
-use super::widgets::close_button;
-use crate::keys::{KeyFocus, hint};
+use crate::keys::KeyFocus;
 use view::state::Note;
 
-pub fn notes_ui(ctx: &Context, state: &ViewState, out: &mut Vec<ViewCommand>) {
+pub fn notes_ui(ctx: &Context, state: &ViewState, out: &mut ViewCommands) {
     let mut open = true;
     let window = Window::new("Notes")
         .open(&mut open)
@@ -63,7 +61,7 @@ pub fn edit(ctx: &Context, note: usize) {
 
 /// Gives the field the focus that was wanted for it, and selects its text.
 fn take_focus(ui: &Ui, note: usize, field: &Response, text: &str) {
-    if ui.data(|data| data.get_temp::<usize>(edited_id())) != Some(note) {
+    if kept::<usize>(ui, edited_id()) != Some(note) {
         return;
     }
     field.request_focus();
@@ -81,16 +79,12 @@ fn take_focus(ui: &Ui, note: usize, field: &Response, text: &str) {
     field.scroll_to_me(None);
 }
 
-fn note_ui(ui: &mut Ui, i: usize, note: &Note, out: &mut Vec<ViewCommand>) {
+fn note_ui(ui: &mut Ui, i: usize, note: &Note, out: &mut ViewCommands) {
     ui.horizontal(|ui| {
         let at = note.range.start.since_origin();
-        if ui
-            .link(time(at))
+        ui.link(time(at))
             .on_hover_text(format!("Show {}", time(note.range.dur())))
-            .clicked()
-        {
-            out.push(ViewCommand::ShowAround(note.range));
-        }
+            .sends(out, ViewCommand::ShowAround(note.range));
         let mut text = note.text.clone();
         let field = ui.add(
             TextEdit::singleline(&mut text)
@@ -103,8 +97,7 @@ fn note_ui(ui: &mut Ui, i: usize, note: &Note, out: &mut Vec<ViewCommand>) {
         if field.changed() {
             out.push(ViewCommand::EditNote(i, text));
         }
-        if close_button(ui, format_args!("Remove note {}", i + 1)).clicked() {
-            out.push(ViewCommand::RemoveNote(i));
-        }
+        close_button(ui, format_args!("Remove note {}", i + 1))
+            .sends(out, ViewCommand::RemoveNote(i));
     });
 }

@@ -47,12 +47,12 @@ impl PassingNotice {
         }
     }
 
-    pub fn ui(&mut self, ctx: &Context, out: &mut Vec<AppCommand>) {
+    pub fn ui(&mut self, ctx: &Context, out: &mut AppCommands) {
         let theme = theme_of(ctx.global_style().visuals.dark_mode);
         let now = ctx.input(|i| i.time);
         let left = PASSES - (now - *self.since.get_or_insert(now));
         card(ctx, |ui| {
-            ui.label(RichText::new(&self.text).color(theme.text_strong));
+            ui.colored_label(theme.text_strong, &self.text);
             ui.button("Dismiss").sends(out, AppCommand::DismissNotice);
         });
         if self.passes && left <= 0.0 {

@@ -54,7 +54,7 @@ impl OpRowNumbers {
             shown(&self.above_limit_ps.cell(), Unit::Picoseconds),
             percent(self.of_limit_percent),
             percent(self.of_op_time_percent),
-            times::time(self.self_time_ps),
+            time(self.self_time_ps),
             number(self.occurrences as f64, Unit::Count),
         ]
     }

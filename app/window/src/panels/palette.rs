@@ -1,13 +1,10 @@
 //! The command palette: finds commands, reports, steps, times, tracks and ops.
 
 use super::prelude::*;
-use analysis::hints::Hint;
 
 use super::find::{PaletteEntry, begins, find, fits, hints};
 use super::tabs::{TABS, tab::TabSubject};
-use super::widgets::dialog;
 use crate::keys::{self, Keys};
-use view::timeline::bands::StepBand;
 
 /// Height of a row.
 const ROW: f32 = 26.0;
@@ -48,17 +45,20 @@ impl PaletteInput {
             }
         };
         let words: Vec<String> = typed.split_whitespace().map(spelled).collect();
-        let tabs = TABS.iter().filter(|tab| tab.subject != TabSubject::Other);
-        let tabs = tabs.map(|tab| {
-            let title = format!("Reports: {}", tab.title);
-            let more = keys::synonyms(&format!("tab:{}", tab.id));
-            (title, more, String::new(), tab.show().into())
-        });
-        let commands = keys::palette(context.keys, context.state, context.comparing);
-        let commands = commands.into_iter().map(|(action, keys, command)| {
-            let more = keys::synonyms(action.id);
-            (action.title.to_owned(), more, keys, command)
-        });
+        let tabs = TABS
+            .iter()
+            .filter(|tab| tab.subject != TabSubject::Other)
+            .map(|tab| {
+                let title = format!("Reports: {}", tab.title);
+                let more = keys::synonyms(&format!("tab:{}", tab.id));
+                (title, more, String::new(), tab.show().into())
+            });
+        let commands = keys::palette(context.keys, context.state, context.comparing)
+            .into_iter()
+            .map(|(action, keys, command)| {
+                let more = keys::synonyms(action.id);
+                (action.title.to_owned(), more, keys, command)
+            });
         let commands = commands
             .chain(tabs)
             .filter(|(title, more, ..)| fits(&format!("{title} {more}"), &words));
@@ -87,8 +87,8 @@ impl PaletteInput {
         // A time or a step was typed as such.
         let first = found
             .iter()
-            .take_while(|entry| entry.note.starts_with("time") || entry.note.starts_with("step"));
-        let first = first.count();
+            .take_while(|entry| entry.note.starts_with("time") || entry.note.starts_with("step"))
+            .count();
         entries.splice(0..0, found[..first].iter().cloned());
         entries.extend(found[first..].iter().cloned());
         if !typed.is_empty()
@@ -119,7 +119,7 @@ pub fn palette_ui(
     ctx: &Context,
     context: PaletteContext<'_>,
     typed: &mut PaletteInput,
-    out: &mut Vec<AppCommand>,
+    out: &mut AppCommands,
 ) {
     let mut done = false;
     let window = dialog("Commands").title_bar(false);

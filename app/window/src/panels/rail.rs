@@ -1,12 +1,10 @@
 //! The rail of icons at the right edge: one for each tab of reports.
 
 use super::prelude::*;
-use egui::Panel as EguiPanel;
 
 use super::icons;
 use super::tabs::{offered, tab::Tab};
 use super::tabs_with_data::TabWithoutData;
-use crate::keys::hint;
 
 /// Width with names, and without.
 const WIDTHS: [f32; 2] = [68.0, 40.0];
@@ -17,7 +15,7 @@ const HEIGHTS: [f32; 3] = [48.0, 38.0, 24.0];
 pub struct DraggedTab(pub &'static str);
 
 /// The entry that moves a tab to the other side.
-pub fn move_menu(ui: &mut Ui, id: &'static str, below: bool, view: &mut Vec<ViewCommand>) {
+pub fn move_menu(ui: &mut Ui, id: &'static str, below: bool, view: &mut ViewCommands) {
     let label = if below {
         "Move to the right"
     } else {
@@ -44,7 +42,7 @@ pub fn rail_ui(
     ui: &mut Ui,
     context: PanelContext<'_>,
     without_data: &[TabWithoutData],
-    out: &mut Vec<ViewCommand>,
+    out: &mut ViewCommands,
 ) {
     let shown: Vec<&'static Tab> = offered(context).collect();
     let room = ui.available_height() - 8.0;
@@ -75,9 +73,9 @@ fn entry_ui(
     ui: &mut Ui,
     context: PanelContext<'_>,
     (tab, why_empty): (&'static Tab, Option<&str>),
-    size: egui::Vec2,
+    size: Vec2,
     named: bool,
-    out: &mut Vec<ViewCommand>,
+    out: &mut ViewCommands,
 ) {
     let theme = theme::current(ui);
     let (state, id, title) = (context.state, tab.id, tab.full_title(context));

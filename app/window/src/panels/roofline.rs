@@ -3,15 +3,12 @@
 use super::prelude::*;
 use analysis::hardware::limits::BoundBy;
 use analysis::reports::{Roofline, RooflinePoint, RooflineReport};
-use egui::Shape;
 
 use super::legend::chart_legend_ui;
-use super::widgets::check_box;
 use crate::drawing::{self, frame, zoomed_ui};
 use view::charts::Chart as _;
 use view::charts::roofline::{RooflineChart, RooflineMark};
 use view::drawing::PlotArea;
-use view::panels::target::RowTarget;
 
 /// Ops with a smaller share of op time can be hidden.
 const SMALL: Percent = Percent(1.0);
@@ -27,7 +24,7 @@ pub fn roofline_ui(
     ui: &mut Ui,
     context: PanelContext<'_>,
     memory: &mut RooflinePlot,
-    out: &mut Vec<ViewCommand>,
+    out: &mut ViewCommands,
 ) {
     let report = match context.reports.get::<Roofline>() {
         Ok(Some(report)) => report,
@@ -113,7 +110,7 @@ fn own_of<'a, 'r>(
     chart: &'a RooflineChart<'r>,
 ) -> Option<&'a RooflineMark<'r>> {
     let model = &context.trace.model;
-    let op = model.op(model.slice(context.state.place.selection?).op()?);
+    let op = model.op(context.selected_op()?);
     let program = op
         .program
         .map(|program| model.program_title(program))
@@ -131,7 +128,7 @@ fn head_ui(ui: &mut Ui, report: &RooflineReport, memory: &mut RooflinePlot) {
             .device_type
             .clone()
             .unwrap_or_else(|| "device".to_owned());
-        ui.label(RichText::new(name).strong());
+        ui.strong(name);
         for ridge in report
             .ridges
             .iter()
@@ -141,7 +138,7 @@ fn head_ui(ui: &mut Ui, report: &RooflineReport, memory: &mut RooflinePlot) {
                 "ridge point at {}",
                 number(ridge.flops_per_byte, Unit::FlopPerByte)
             );
-            ui.label(RichText::new(text).small().weak()).on_hover_text(
+            ui.label(remark(text)).on_hover_text(
                 "Below the ridge point HBM bandwidth is the limit, above it compute",
             );
         }
@@ -154,7 +151,7 @@ fn head_ui(ui: &mut Ui, report: &RooflineReport, memory: &mut RooflinePlot) {
 }
 
 fn point_ui(ui: &mut Ui, point: &RooflinePoint) {
-    ui.label(RichText::new(&*point.name).strong());
+    ui.strong(&*point.name);
     if !point.program.is_empty() {
         ui.weak(format!("{} · {}", point.group.title(), point.program));
     }

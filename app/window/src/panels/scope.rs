@@ -1,17 +1,15 @@
 //! The scope of the reports, and how to change it.
 
 use super::prelude::*;
-use crate::times::time;
 
 use super::tabs::tab::TabSubject;
-use super::widgets::close_button;
 
 /// What the reports cover, in the line above them.
 pub fn scope_ui(
     ui: &mut Ui,
     context: PanelContext<'_>,
     subject: TabSubject,
-    out: &mut Vec<ViewCommand>,
+    out: &mut ViewCommands,
 ) {
     let steps = context
         .whole
@@ -66,7 +64,7 @@ pub fn scope_ui(
         .on_hover_text("Make the reports cover the whole capture")
         .sends(out, ViewCommand::Scope(ReportScope::Capture));
     if !is_followed {
-        ui.add(egui::Label::new(remark("this tab always covers the whole capture")).truncate());
+        ui.add(Label::new(remark("this tab always covers the whole capture")).truncate());
     } else if !context.reports.is_settled() {
         ui.spinner();
     }

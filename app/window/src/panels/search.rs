@@ -2,7 +2,6 @@
 
 use super::prelude::*;
 
-use super::widgets::close_button;
 use super::{frame, icons};
 use view::search::{FIELDS, SearchResults};
 use view::state::FOUND_TAB;
@@ -19,7 +18,7 @@ pub fn floating_ui(
     state: &ViewState,
     typed: &mut String,
     found: &JobAnswer<Arc<SearchResults>>,
-    out: &mut Vec<ViewCommand>,
+    out: &mut ViewCommands,
 ) {
     frame::floating_ui(ui, "search", |ui| {
         search_ui(ui, model, state, typed, found, out);
@@ -33,7 +32,7 @@ fn search_ui(
     state: &ViewState,
     typed: &mut String,
     found: &JobAnswer<Arc<SearchResults>>,
-    out: &mut Vec<ViewCommand>,
+    out: &mut ViewCommands,
 ) {
     ui.horizontal_wrapped(|ui| {
         let escape = ui.input(|i| i.key_pressed(Key::Escape));
@@ -65,8 +64,7 @@ fn search_ui(
         {
             out.push(ViewCommand::GoTo(slice));
         }
-        let isolate = ui.selectable_label(state.isolate, "Isolate");
-        isolate
+        ui.selectable_label(state.isolate, "Isolate")
             .hint("Show only these slices", "isolate")
             .sends(out, ViewCommand::Isolate(!state.isolate));
         outcome_ui(ui, model, state, found);
@@ -85,7 +83,7 @@ fn search_ui(
 }
 
 /// The input field; returns the step to make and whether the field lost the focus.
-fn field_ui(ui: &mut Ui, typed: &mut String, out: &mut Vec<ViewCommand>) -> (Option<bool>, bool) {
+fn field_ui(ui: &mut Ui, typed: &mut String, out: &mut ViewCommands) -> (Option<bool>, bool) {
     let hint = "name, category, source, cat:copy, dur>100us, core:3, /regex/";
     let field = TextEdit::singleline(typed)
         .id(field_id())
@@ -134,11 +132,11 @@ fn outcome_ui(
         }
         JobAnswer::Running { .. } => drop(ui.weak("searching …")),
         JobAnswer::Failed { error, .. } => {
-            drop(ui.label(RichText::new(error).color(ui.visuals().warn_fg_color)));
+            drop(ui.colored_label(ui.visuals().warn_fg_color, error));
         }
         JobAnswer::Empty => {}
         JobAnswer::Ready(found) if found.total == 0 => {
-            ui.label(RichText::new("no match").color(ui.visuals().warn_fg_color));
+            ui.colored_label(ui.visuals().warn_fg_color, "no match");
         }
         JobAnswer::Ready(found) => drop(ui.label(count_text(model, found, state.place.selection))),
     }

@@ -1,11 +1,9 @@
 //! The runs of the server that a page comes from: a list on the start screen, and a dialog to open or compare one.
 
 use super::prelude::*;
-use egui::{Layout, TextWrapMode};
-use serde::Deserialize;
+use egui::TextWrapMode;
 
-use super::widgets::dialog;
-use crate::platform::{self, RunsAnswer};
+use crate::platform::RunsAnswer;
 use session::RunSummary;
 
 /// Gives the runs of the server as JSON, `None` if no server of Systole is there; the error is a sentence.
@@ -118,8 +116,12 @@ impl ServerRuns {
 
     /// Names and paths of the newest runs without that at `open`.
     pub fn others(&self, open: &Path) -> Vec<(&str, PathBuf)> {
-        let runs = self.list.latest().into_iter().flatten();
-        let runs = runs.flat_map(|page| page.runs.iter().map(|run| (&*run.name, path_of(run))));
+        let runs = self
+            .list
+            .latest()
+            .into_iter()
+            .flatten()
+            .flat_map(|page| page.runs.iter().map(|run| (&*run.name, path_of(run))));
         runs.filter(|(_, path)| path != open).take(FEW).collect()
     }
 
@@ -135,7 +137,7 @@ impl ServerRuns {
     }
 
     /// Draws the dialog, if it is open; the run at `open` is not offered to be compared with itself.
-    pub fn dialog_ui(&mut self, ctx: &Context, open: Option<&Path>, out: &mut Vec<AppCommand>) {
+    pub fn dialog_ui(&mut self, ctx: &Context, open: Option<&Path>, out: &mut AppCommands) {
         let Some(beside) = self.dialog else { return };
         let open = open.filter(|_| beside);
         let mut done = ctx.input(|input| input.key_pressed(Key::Escape));
@@ -177,10 +179,10 @@ impl ServerRuns {
     }
 
     /// Draws the list; nothing if there is no server.
-    pub fn list_ui(&mut self, ui: &mut Ui, out: &mut Vec<AppCommand>) {
+    pub fn list_ui(&mut self, ui: &mut Ui, out: &mut AppCommands) {
         let Some(Some(page)) = self.list.latest() else {
             if let JobAnswer::Failed { error, .. } = self.list.memo() {
-                ui.label(RichText::new(error).color(theme::current(ui).error));
+                ui.colored_label(theme::current(ui).error, error);
                 ui.add_space(18.0);
             }
             return;
@@ -202,12 +204,8 @@ impl ServerRuns {
 
     fn filter_ui(&mut self, ui: &mut Ui) -> Response {
         let width = ui.available_width().min(260.0);
-        let field = TextEdit::singleline(&mut self.filter)
-            .hint_text("Find by name")
-            .desired_width(width);
-        let response = ui.add(field);
-        response.labeled(Role::TextInput, "Find a run by name");
-        response
+        let label = "Find a run by name";
+        text_field(ui, &mut self.filter, label, "Find by name", width)
     }
 
     /// The runs with the typed text in their names or those of their hosts, without that at `open`.
@@ -228,7 +226,7 @@ impl ServerRuns {
         ui: &mut Ui,
         beside: bool,
         open: Option<&Path>,
-        out: &mut Vec<AppCommand>,
+        out: &mut AppCommands,
     ) -> bool {
         let Some(Some(page)) = self.list.latest() else {
             return false;
@@ -311,11 +309,7 @@ fn facts(run: &OfferedRun, now_s: u64) -> String {
         .bytes
         .map(|bytes| analysis::number::value(bytes as f64, Unit::Bytes));
     let age = run.modified_s.map(|at| ago(now_s.saturating_sub(at)));
-    [hosts, size, age]
-        .into_iter()
-        .flatten()
-        .collect::<Vec<_>>()
-        .join(" · ")
+    joined([hosts, size, age].into_iter().flatten(), " · ")
 }
 
 /// How long ago something was, in the largest unit of which there are two.

@@ -2,17 +2,14 @@
 
 use super::prelude::*;
 
-use view::sessions::SessionStore;
-
 /// Saves the view as a session.
-pub fn keep_ui(ui: &mut Ui, sessions: &SessionStore, out: &mut Vec<AppCommand>) {
+pub fn keep_ui(ui: &mut Ui, sessions: &SessionStore, out: &mut AppCommands) {
     let id = Id::unique("session name");
-    let mut name: String = ui.data(|data| data.get_temp(id)).unwrap_or_default();
+    let mut name: String = kept(ui, id).unwrap_or_default();
     let mut done = false;
     ui.horizontal(|ui| {
-        let field = TextEdit::singleline(&mut name).desired_width(180.0);
-        let field = ui.add(field.hint_text(sessions.open_name().unwrap_or("name of the session")));
-        field.labeled(Role::TextInput, "Session name");
+        let usual = sessions.open_name().unwrap_or("name of the session");
+        text_field(ui, &mut name, "Session name", usual, 180.0);
         if ui
             .button("Save session")
             .hint("The view, pinned tracks and notes", "save-session")
@@ -36,11 +33,11 @@ pub fn keep_ui(ui: &mut Ui, sessions: &SessionStore, out: &mut Vec<AppCommand>) 
         name.clear();
         ui.close();
     }
-    ui.data_mut(|data| data.insert_temp(id, name));
+    keep(ui, id, name);
 }
 
 /// The list of sessions, to open or delete.
-pub fn sessions_ui(ui: &mut Ui, sessions: &SessionStore, out: &mut Vec<AppCommand>) {
+pub fn sessions_ui(ui: &mut Ui, sessions: &SessionStore, out: &mut AppCommands) {
     for name in sessions.names() {
         ui.horizontal(|ui| {
             let is_open = sessions.open_name() == Some(name);
@@ -58,8 +55,9 @@ pub fn sessions_ui(ui: &mut Ui, sessions: &SessionStore, out: &mut Vec<AppComman
                     AppCommand::DeleteSession(name.clone()),
                 );
             });
-            let response = delete.response;
-            response.labeled(Role::Button, format_args!("Delete session {name}"));
+            delete
+                .response
+                .labeled(Role::Button, format_args!("Delete session {name}"));
         });
     }
 }

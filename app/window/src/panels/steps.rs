@@ -6,9 +6,8 @@ use analysis::reports::StepParts;
 
 use super::context::reason_ui;
 use super::legend::chart_legend_ui;
-use crate::drawing::{chart_ui, frame};
-use crate::times::{time, time_ps};
-use analysis::capitalised;
+use crate::drawing::frame;
+use crate::times::time_ps;
 use view::charts::steps::{StepBar, StepBars, StepsChart};
 use view::charts::{Chart as _, ChartFrame};
 use view::overview::steps_in_words;
@@ -29,7 +28,7 @@ pub struct StepsState {
 /// Why there are no steps.
 fn why_ui(ui: &mut Ui, report: &StepsReport) {
     for reason in &report.why {
-        ui.label(RichText::new(reason).small().weak());
+        ui.label(remark(reason));
     }
 }
 
@@ -38,7 +37,7 @@ pub fn steps_ui(
     ui: &mut Ui,
     context: PanelContext<'_>,
     made: &mut StepsState,
-    out: &mut Vec<ViewCommand>,
+    out: &mut ViewCommands,
 ) {
     let report = match context.whole.get::<Steps>() {
         Ok(Some(report)) if !report.steps.is_empty() => report,
@@ -107,27 +106,18 @@ pub fn steps_ui(
         about += "Parts: of the device that takes longest in the step.";
     }
     if !about.is_empty() {
-        ui.label(RichText::new(about).small().weak());
+        ui.label(remark(about));
     }
     ui.add(
-        egui::Label::new(
-            RichText::new(format!("From: {}", report.marker))
-                .small()
-                .weak(),
-        )
-        .truncate()
-        .show_tooltip_when_elided(false),
+        Label::new(remark(format!("From: {}", report.marker)))
+            .truncate()
+            .show_tooltip_when_elided(false),
     )
     .on_hover_text(report.why.join("\n"));
 }
 
 /// What a click on a bar does, and what the pointer shows.
-fn bar_ui(
-    response: Response,
-    report: &StepsReport,
-    bar: Option<&StepBar>,
-    out: &mut Vec<ViewCommand>,
-) {
+fn bar_ui(response: Response, report: &StepsReport, bar: Option<&StepBar>, out: &mut ViewCommands) {
     let longest = |bar: &StepBar| {
         let mut steps = report.steps.iter();
         steps.find(|step| step.number == bar.longest.0)
@@ -152,7 +142,7 @@ fn step_ui(ui: &mut Ui, step: &Step, bar: Option<&StepBar>) {
         } else {
             format!("Step {}", short_name(&step.label, step.number))
         };
-        ui.label(RichText::new(title).strong());
+        ui.strong(title);
         ui.label(time_ps(bar.time_ps));
         for &(part, part_time) in &bar.parts {
             let share = Percent(part_time as f64 * 100.0 / (bar.time_ps.max(1) as f64));

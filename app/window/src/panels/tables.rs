@@ -4,7 +4,6 @@
 use std::borrow::Cow;
 
 use super::prelude::*;
-use egui::ComboBox;
 
 use super::context::reason_ui;
 use super::controls::with_controls;
@@ -12,7 +11,6 @@ use super::copy::csv_ui;
 use super::table::{ROW, RowReactions, SortedTable, table_ui};
 use crate::reports::title_of;
 use render::table::shortened;
-use view::panels::target::RowTarget;
 
 /// Reports whose first table is a summary, with the table to open instead.
 const FIRST: [(&str, usize); 2] = [("ops", 1), ("steps", 1)];
@@ -77,8 +75,8 @@ pub fn tables_ui(
     context: PanelContext<'_>,
     (tab, reports): (&'static str, &[&'static str]),
     browser: &mut TableBrowser,
-    out: &mut Vec<AppCommand>,
-    view: &mut Vec<ViewCommand>,
+    out: &mut AppCommands,
+    view: &mut ViewCommands,
 ) {
     let Some(first) = first_of(reports, |id| context.reports.by_id(id).is_ok()) else {
         return;
@@ -99,11 +97,7 @@ pub fn tables_ui(
         return nothing_ui(ui, id, "This report has no tables for this trace.");
     };
     let sorted = browser.sorted.entry((id, number)).or_default();
-    let own = context
-        .state
-        .place
-        .selection
-        .map(|slice| context.trace.model.slice(slice).name());
+    let own = context.selected().map(SliceRef::name);
     let is_marked = |row: &[Cell]| {
         own.is_some_and(|own| {
             row.iter()
@@ -133,8 +127,8 @@ pub fn trace_table_ui(
     table: &Table,
     sorted: &mut SortedTable,
     (selected, is_marked): (Option<SliceId>, IsMarked<'_>),
-    out: &mut Vec<AppCommand>,
-    view: &mut Vec<ViewCommand>,
+    out: &mut AppCommands,
+    view: &mut ViewCommands,
 ) {
     let steps = context.whole.ready::<Steps>();
     let target = |row: usize| {
@@ -162,14 +156,19 @@ pub fn one_table_ui(
     table: &Table,
     sorted: &mut SortedTable,
     about: RowReactions<'_>,
-    out: &mut Vec<AppCommand>,
+    out: &mut AppCommands,
 ) -> Option<usize> {
     head_ui(ui, table, sorted, out);
     if table.rows.is_empty() {
         ui.weak("No rows.");
     }
-    let notes = table.notes.iter().map(String::as_str).chain(table.mark());
-    let notes: Vec<Cow<'_, str>> = notes.map(with_controls).collect();
+    let notes: Vec<Cow<'_, str>> = table
+        .notes
+        .iter()
+        .map(String::as_str)
+        .chain(table.mark())
+        .map(with_controls)
+        .collect();
     // Inside a scroll area the available height is unlimited.
     let room = ui.available_height();
     let room = if room.is_finite() { room } else { AMONG_OTHERS };
@@ -234,40 +233,41 @@ fn chooser_ui(
     let list = ComboBox::from_id_salt(("tables", tab))
         .selected_text(shown)
         .truncate()
-        .height(420.0);
-    let list = list.width(ui.available_width() - 8.0).show_ui(ui, |ui| {
-        for &other in reports {
-            let titles = titles_of(context, other);
-            if titles.is_empty() {
-                let (hint, open) = match context.reports.by_id(other) {
-                    Err(reason) => (reason, other == id),
-                    Ok(_) => ("computing", other == id),
-                };
-                let text = RichText::new(title_of(other)).weak();
-                if ui
-                    .selectable_label(open, text)
-                    .on_hover_text(hint)
-                    .clicked()
-                {
-                    *chosen = (other, table_of(other));
+        .height(420.0)
+        .width(ui.available_width() - 8.0)
+        .show_ui(ui, |ui| {
+            for &other in reports {
+                let titles = titles_of(context, other);
+                if titles.is_empty() {
+                    let (hint, open) = match context.reports.by_id(other) {
+                        Err(reason) => (reason, other == id),
+                        Ok(_) => ("computing", other == id),
+                    };
+                    let text = RichText::new(title_of(other)).weak();
+                    if ui
+                        .selectable_label(open, text)
+                        .on_hover_text(hint)
+                        .clicked()
+                    {
+                        *chosen = (other, table_of(other));
+                    }
+                    continue;
                 }
-                continue;
-            }
-            if reports.len() > 1 && titles.len() > 1 {
-                ui.label(remark(title_of(other)));
-            }
-            for (at, title) in titles.into_iter().enumerate() {
-                let text = shortened(title, TITLE_CHARS);
-                if ui
-                    .selectable_label((other, at) == (id, number), text)
-                    .on_hover_text(title)
-                    .clicked()
-                {
-                    *chosen = (other, at);
+                if reports.len() > 1 && titles.len() > 1 {
+                    ui.label(remark(title_of(other)));
+                }
+                for (at, title) in titles.into_iter().enumerate() {
+                    let text = shortened(title, TITLE_CHARS);
+                    if ui
+                        .selectable_label((other, at) == (id, number), text)
+                        .on_hover_text(title)
+                        .clicked()
+                    {
+                        *chosen = (other, at);
+                    }
                 }
             }
-        }
-    });
+        });
     list.response
         .labeled(Role::ComboBox, format_args!("Table: {title}"));
     list.response
@@ -305,20 +305,18 @@ fn title_of_table(context: PanelContext<'_>, id: &'static str, number: usize) ->
 /// Explains why a report has no answer.
 fn nothing_ui(ui: &mut Ui, id: &str, reason: &str) {
     ui.add_space(10.0);
-    ui.label(RichText::new(format!("{}: no data", title_of(id))).strong());
+    ui.strong(format!("{}: no data", title_of(id)));
     reason_ui(ui, reason);
 }
 
 /// Width of what stands beside the field that filters rows.
 const BESIDE_FILTER: f32 = 250.0;
 
-fn head_ui(ui: &mut Ui, table: &Table, sorted: &mut SortedTable, out: &mut Vec<AppCommand>) {
+fn head_ui(ui: &mut Ui, table: &Table, sorted: &mut SortedTable, out: &mut AppCommands) {
     ui.horizontal(|ui| {
-        let field = TextEdit::singleline(&mut sorted.filter).hint_text("Filter rows");
-        let room = ui.available_width() - BESIDE_FILTER;
-        let response = ui.add(field.desired_width(room.clamp(80.0, 190.0)));
-        response.labeled(Role::TextInput, "Filter rows");
-        response.on_hover_text("A text, or a regular expression: /fusion\\.[0-9]+/");
+        let width = (ui.available_width() - BESIDE_FILTER).clamp(80.0, 190.0);
+        text_field(ui, &mut sorted.filter, "Filter rows", "Filter rows", width)
+            .on_hover_text("A text, or a regular expression: /fusion\\.[0-9]+/");
         let (shown, all) = (sorted.shown().unwrap_or(table.rows.len()), table.rows.len());
         let count = if shown == all {
             counted(all as u64, "row")

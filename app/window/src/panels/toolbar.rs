@@ -1,21 +1,18 @@
 //! The toolbar.
 
 use super::prelude::*;
-use egui::{Grid, Layout, Panel as EguiPanel};
+use egui::Grid;
 
 use super::server_runs::ServerRuns;
-use super::widgets::check_box;
 use super::{icons, sessions};
 use crate::command::ScaleChange;
-use crate::keys::{action_of, hint, menu_entry, shown_keys};
-use crate::settings::{Settings, ThemeChoice};
+use crate::keys::{action_of, menu_entry, shown_keys};
+use crate::settings::ThemeChoice;
 use crate::theme::{theme_in, theme_of};
 use crate::workspace::Workspace;
 use render::pictures::{PictureFormat, PicturePanel as Picture};
 use view::palette::Preset;
-use view::sessions::SessionStore;
-use view::state::{DerivedRows, DeviceOrder, MouseMode, TimelineLayer};
-use view::time_format::TimeFormat;
+use view::state::{DerivedRows, MouseMode, TimelineLayer};
 
 /// Name and path of a run that the server offers beside the open one.
 type OtherRun<'a> = (&'a str, PathBuf);
@@ -32,7 +29,7 @@ pub fn toolbar_ui(
     settings: &Settings,
     sessions: &SessionStore,
     runs: &ServerRuns,
-    out: &mut Vec<AppCommand>,
+    out: &mut AppCommands,
 ) {
     let (state, trace) = open.map(|open| (&open.state, &open.trace)).unzip();
     // Beside the open run.
@@ -75,7 +72,7 @@ fn files_ui(
     state: Option<&ViewState>,
     settings: &Settings,
     others: &[OtherRun<'_>],
-    out: &mut Vec<AppCommand>,
+    out: &mut AppCommands,
 ) {
     let open = ui.add(Button::new("Open…").shortcut_text(in_menu(ui, "open")));
     open.labeled(Role::Button, "Open…");
@@ -103,12 +100,7 @@ fn in_menu(ui: &Ui, id: &str) -> String {
 }
 
 /// Buttons that show and hide panels, from the right.
-fn panels_ui(
-    ui: &mut Ui,
-    state: Option<&ViewState>,
-    settings: &Settings,
-    out: &mut Vec<AppCommand>,
-) {
+fn panels_ui(ui: &mut Ui, state: Option<&ViewState>, settings: &Settings, out: &mut AppCommands) {
     let Some(state) = state else {
         theme_ui(ui, settings.theme, out);
         ui.button("Help")
@@ -148,7 +140,7 @@ fn title_ui(ui: &mut Ui, trace: &OpenTrace) {
         .on_hover_text(trace.model.badge_in_words().unwrap_or_default());
     }
     let path = trace.path.display().to_string();
-    let name = egui::Label::new(RichText::new(trace.name()).strong()).truncate();
+    let name = Label::new(RichText::new(trace.name()).strong()).truncate();
     ui.add(name.show_tooltip_when_elided(false))
         .on_hover_text(path);
 }
@@ -166,12 +158,7 @@ fn width_of_title(ui: &Ui, trace: &OpenTrace) -> f32 {
 }
 
 /// The menu that opens a second file to compare with.
-fn compare_ui(
-    ui: &mut Ui,
-    settings: &Settings,
-    others: &[OtherRun<'_>],
-    out: &mut Vec<AppCommand>,
-) {
+fn compare_ui(ui: &mut Ui, settings: &Settings, others: &[OtherRun<'_>], out: &mut AppCommands) {
     let menu = ui.menu_button("Compare with…", |ui| {
         for (name, path) in others {
             ui.button(*name)
@@ -198,7 +185,7 @@ fn compare_ui(
         .on_hover_text("Open a second profile beside this one");
 }
 
-fn recent_ui(ui: &mut Ui, settings: &Settings, out: &mut Vec<AppCommand>) {
+fn recent_ui(ui: &mut Ui, settings: &Settings, out: &mut AppCommands) {
     if settings.recent.is_empty() {
         return;
     }
@@ -211,7 +198,7 @@ fn recent_ui(ui: &mut Ui, settings: &Settings, out: &mut Vec<AppCommand>) {
 }
 
 /// Sessions and pictures.
-fn keep_ui(ui: &mut Ui, sessions: &SessionStore, out: &mut Vec<AppCommand>) {
+fn keep_ui(ui: &mut Ui, sessions: &SessionStore, out: &mut AppCommands) {
     ui.menu_button("Save", |ui| {
         sessions::keep_ui(ui, sessions, out);
         sessions::sessions_ui(ui, sessions, out);
@@ -241,7 +228,7 @@ fn keep_ui(ui: &mut Ui, sessions: &SessionStore, out: &mut Vec<AppCommand>) {
     });
 }
 
-fn view_ui(ui: &mut Ui, open: &Workspace, settings: &Settings, out: &mut Vec<AppCommand>) {
+fn view_ui(ui: &mut Ui, open: &Workspace, settings: &Settings, out: &mut AppCommands) {
     let state = &open.state;
     ui.separator();
     ui.spacing_mut().item_spacing.x = 4.0;
@@ -285,17 +272,16 @@ fn view_ui(ui: &mut Ui, open: &Workspace, settings: &Settings, out: &mut Vec<App
     for (mode, label) in MouseMode::ALL {
         let is_on = state.mouse == mode;
         let title = format!("Drag: {label}");
-        let button = icons::button(ui, (&title, true, is_on), |painter, center, color| {
+        icons::button(ui, (&title, true, is_on), |painter, center, color| {
             icons::mouse_mode(painter, center, 14.0, color, mode);
-        });
-        button
-            .hint(mode.about(), mode.action())
-            .sends(out, ViewCommand::Mouse(mode));
+        })
+        .hint(mode.about(), mode.action())
+        .sends(out, ViewCommand::Mouse(mode));
     }
     ui.spacing_mut().item_spacing.x = 8.0;
 }
 
-fn view_menu(ui: &mut Ui, open: &Workspace, settings: &Settings, out: &mut Vec<AppCommand>) {
+fn view_menu(ui: &mut Ui, open: &Workspace, settings: &Settings, out: &mut AppCommands) {
     let state = &open.state;
     for id in ["fold-all", "unfold-all", "hide-empty", "show-all"] {
         if action_button(ui, id).clicked() {
@@ -377,7 +363,7 @@ fn action_button(ui: &mut Ui, id: &str) -> Response {
 }
 
 /// All colour presets with their category colours.
-fn colors_ui(ui: &mut Ui, current: Preset, out: &mut Vec<AppCommand>) {
+fn colors_ui(ui: &mut Ui, current: Preset, out: &mut AppCommands) {
     let dark = ui.visuals().dark_mode;
     Grid::new("colours")
         .num_columns(2)
@@ -401,7 +387,7 @@ fn colors_ui(ui: &mut Ui, current: Preset, out: &mut Vec<AppCommand>) {
         });
 }
 
-fn theme_ui(ui: &mut Ui, current: ThemeChoice, out: &mut Vec<AppCommand>) {
+fn theme_ui(ui: &mut Ui, current: ThemeChoice, out: &mut AppCommands) {
     let dark = ui.visuals().dark_mode;
     let (label, choice) = if dark {
         ("Light", ThemeChoice::Light)

@@ -1,17 +1,13 @@
 //! The screen without a trace, and while one is being opened.
 
 use super::prelude::*;
-use egui::{CentralPanel, ProgressBar, Vec2};
+use egui::{CentralPanel, ProgressBar};
 use importers::IMPORTERS;
 
 use super::frame::{bar, top_ui};
 use super::server_runs::ServerRuns;
 use super::sessions::sessions_ui;
-use super::widgets::close_button;
-use crate::platform;
 use crate::samples::SAMPLES;
-use crate::settings::Settings;
-use view::sessions::SessionStore;
 
 /// Width of the centre column.
 const COLUMN: f32 = 520.0;
@@ -23,7 +19,7 @@ pub fn welcome_ui(
     runs: &mut ServerRuns,
     loading: Option<(&PathBuf, &Progress)>,
     error: Option<&FailedToOpen>,
-    out: &mut Vec<AppCommand>,
+    out: &mut AppCommands,
 ) {
     CentralPanel::default().show(ui, |ui| {
         let side = ((ui.available_width() - COLUMN) / 2.0).max(0.0);
@@ -64,7 +60,7 @@ fn start_ui(
     settings: &Settings,
     sessions: &SessionStore,
     runs: &mut ServerRuns,
-    out: &mut Vec<AppCommand>,
+    out: &mut AppCommands,
 ) {
     let theme = theme::current(ui);
     runs.list_ui(ui, out);
@@ -103,7 +99,7 @@ fn start_ui(
                     out.push(AppCommand::Open(path.clone()));
                 }
                 let folder = path.parent().unwrap_or(path).display().to_string();
-                ui.add(egui::Label::new(remark(folder)).truncate());
+                ui.add(Label::new(remark(folder)).truncate());
                 let forget = close_button(ui, format_args!("Forget {name}"));
                 if forget.on_hover_text("Remove it from this list").clicked() {
                     out.push(AppCommand::ForgetRecent(path.clone()));
@@ -125,12 +121,12 @@ fn start_ui(
     ui.add_space(18.0);
     ui.strong("Supported formats");
     for importer in IMPORTERS {
-        ui.label(RichText::new(importer.format().title).color(theme.text));
+        ui.colored_label(theme.text, importer.format().title);
         ui.label(remark(importer.format().about));
     }
 }
 
-pub fn progress_ui(ui: &mut Ui, path: &Path, progress: &Progress, out: &mut Vec<AppCommand>) {
+pub fn progress_ui(ui: &mut Ui, path: &Path, progress: &Progress, out: &mut AppCommands) {
     ui.add_space(4.0);
     let path = importers::shown_path(path);
     let name = path
@@ -192,11 +188,11 @@ impl FailedToOpen {
 }
 
 /// The error message above open traces, in a bar below the toolbar.
-pub fn error_ui(ui: &mut Ui, failed: &FailedToOpen, out: &mut Vec<AppCommand>) {
+pub fn error_ui(ui: &mut Ui, failed: &FailedToOpen, out: &mut AppCommands) {
     top_ui(ui, "error", |ui| failed_ui(ui, failed, out));
 }
 
-fn failed_ui(ui: &mut Ui, failed: &FailedToOpen, out: &mut Vec<AppCommand>) {
+fn failed_ui(ui: &mut Ui, failed: &FailedToOpen, out: &mut AppCommands) {
     let theme = theme::current(ui);
     ui.horizontal_wrapped(|ui| {
         ui.label(RichText::new(failed.what).color(theme.error).strong());

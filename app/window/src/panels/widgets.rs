@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use crate::prelude::*;
-use egui::{AsIdSalt, Grid, Label, Layout, RectAlign, Tooltip, WidgetText, Window};
+use egui::{AsIdSalt, Grid, RectAlign, Tooltip, WidgetText, Window};
 
 use crate::keys::hint;
 use crate::theme;
@@ -45,6 +45,16 @@ pub fn choices_ui<T: PartialEq>(
     for (choice, title) in choices {
         ui.selectable_value(value, choice, title);
     }
+}
+
+/// What was kept at an id, in this run of the program.
+pub fn kept<T: 'static + Clone + Send + Sync>(ui: &Ui, id: Id) -> Option<T> {
+    ui.data(|data| data.get_temp(id))
+}
+
+/// Keeps a value at an id for the next frames.
+pub fn keep<T: 'static + Clone + Send + Sync>(ui: &Ui, id: Id, value: T) {
+    ui.data_mut(|data| data.insert_temp(id, value));
 }
 
 impl ResponseExt for Response {
@@ -131,7 +141,7 @@ pub fn with_whole_quantities(text: &str) -> String {
                 ' '
             });
         }
-        whole.push_str(word);
+        whole += word;
     }
     whole
 }
@@ -154,6 +164,14 @@ pub fn check_box(ui: &mut Ui, is_on: &mut bool, text: impl Into<WidgetText>) -> 
     let text: WidgetText = text.into();
     let response = ui.checkbox(is_on, text);
     ui.visuals_mut().widgets.inactive = usual;
+    response
+}
+
+/// A field of one line, with what it takes while it is empty.
+pub fn text_field(ui: &mut Ui, text: &mut String, label: &str, hint: &str, width: f32) -> Response {
+    let field = TextEdit::singleline(text).hint_text(hint);
+    let response = ui.add(field.desired_width(width));
+    response.labeled(Role::TextInput, label);
     response
 }
 

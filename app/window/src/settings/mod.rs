@@ -5,14 +5,12 @@
 
 use crate::prelude::*;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::platform;
 use session::user_files as store;
 use view::palette::Preset;
 use view::panels::source::SourcePrefix;
-use view::time_format::TimeFormat;
 
 /// Windows narrower than this show reports over the timeline instead of beside it.
 pub const NARROW: f32 = 1100.0;

@@ -8,10 +8,9 @@ use egui::{ColorImage, Mesh, TextureHandle, TextureOptions};
 
 use crate::drawing::color_of;
 use crate::theme::Theme;
-use view::palette::ColorKey;
 use view::timeline::columns::{ColumnCell, ColumnTile, TILE_COLUMNS};
 use view::timeline::inks::{faint, slice_inks};
-use view::timeline::layout::{DrawList, DrawnColumns};
+use view::timeline::layout::DrawnColumns;
 use view::timeline::tree::LANE;
 
 /// Width and height of a texture.

@@ -54,7 +54,7 @@ pub(super) fn tooltip_ui(ui: &Ui, trace: &OpenTrace, hit: &DerivedHit) {
             let slices = counted(u64::from(hit.count), "slice");
             ui.weak(format!("{slices} too short to be told apart; the longest:"));
         }
-        ui.label(RichText::new(name(trace, hit)).strong());
+        ui.strong(name(trace, hit));
         ui.label(about_time(trace, hit));
         if hit.track == DerivedTrack::CriticalPath
             && let Some(step) = trace
@@ -77,7 +77,7 @@ pub(super) fn note_ui(ui: &Ui, trace: &OpenTrace, node: usize) {
         return;
     }
     tooltip::show(ui, "derived track", |ui| {
-        ui.label(RichText::new(&node.title).strong());
+        ui.strong(&node.title);
         ui.label(&node.note);
     });
 }

@@ -50,7 +50,7 @@ pub fn scroll_bar_ui(
     scroll: f32,
     most: f32,
     theme: &Theme,
-    out: &mut Vec<ViewCommand>,
+    out: &mut ViewCommands,
 ) {
     ui.painter().rect_filled(rect, 0.0, theme.canvas);
     let rect = rect.with_min_y((rect.top() + pinned).min(rect.bottom()));

@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 
 use crate::prelude::*;
-use egui::Vec2;
 
 /// Widths of the letters of a font. egui looks each one up in the font's file each time, which takes longer than all else
 /// that is done with a text in a frame.

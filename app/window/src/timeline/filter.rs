@@ -15,7 +15,7 @@ pub fn filter_ui(
     rect: Rect,
     state: &ViewState,
     name: Option<&'static str>,
-    out: &mut Vec<ViewCommand>,
+    out: &mut ViewCommands,
 ) {
     let theme = theme::current(ui);
     ui.painter().rect_filled(rect, 0.0, theme.labels);
@@ -23,7 +23,7 @@ pub fn filter_ui(
     let mut ui = ui.new_child(
         egui::UiBuilder::new()
             .max_rect(inner)
-            .layout(egui::Layout::left_to_right(Align::Center)),
+            .layout(Layout::left_to_right(Align::Center)),
     );
     let hidden = state.leaves_out() || !state.track_filter.is_empty();
     let room = if hidden {
@@ -52,7 +52,7 @@ pub fn filter_ui(
 }
 
 /// Shown in place of the tracks if none is visible.
-pub fn nothing_left_ui(ui: &mut Ui, canvas: Rect, state: &ViewState, out: &mut Vec<ViewCommand>) {
+pub fn nothing_left_ui(ui: &mut Ui, canvas: Rect, state: &ViewState, out: &mut ViewCommands) {
     let text = if state.track_filter.is_empty() {
         "All tracks are hidden.".to_owned()
     } else {
@@ -60,7 +60,7 @@ pub fn nothing_left_ui(ui: &mut Ui, canvas: Rect, state: &ViewState, out: &mut V
     };
     let rect =
         Rect::from_center_size(canvas.center(), vec2(canvas.width() * 0.8, 60.0)).intersect(canvas);
-    let layout = egui::Layout::top_down(Align::Center);
+    let layout = Layout::top_down(Align::Center);
     let mut ui = ui.new_child(egui::UiBuilder::new().max_rect(rect).layout(layout));
     ui.label(text);
     ui.add_space(4.0);

@@ -6,7 +6,6 @@ use egui::{Event, PointerButton};
 use super::motion::{MovementSpeed, pan_points, zoom_factor};
 use crate::keys::{KeyFocus, Keys};
 use view::state::MouseMode;
-use view::timeline::layout::DrawList;
 use view::timeline::tree::LANE;
 
 /// A gesture ends after this many seconds without movement.
@@ -66,7 +65,7 @@ impl InputState {
         ui: &Ui,
         touch: &InputTarget<'_>,
         state: &ViewState,
-        out: &mut Vec<ViewCommand>,
+        out: &mut ViewCommands,
     ) {
         let InputTarget {
             canvas,
@@ -110,7 +109,7 @@ impl InputState {
         ui: &Ui,
         touch: &InputTarget<'_>,
         state: &ViewState,
-        out: &mut Vec<ViewCommand>,
+        out: &mut ViewCommands,
     ) {
         let InputTarget {
             canvas,
@@ -172,7 +171,7 @@ impl InputState {
         ui: &Ui,
         touch: &InputTarget<'_>,
         state: &ViewState,
-        out: &mut Vec<ViewCommand>,
+        out: &mut ViewCommands,
     ) -> bool {
         let canvas = touch.canvas;
         if state.mouse == MouseMode::Zoom
@@ -205,7 +204,7 @@ impl InputState {
         self.zoom_box
     }
 
-    fn keys(&mut self, ui: &Ui, touch: &InputTarget<'_>, anchor: f64, out: &mut Vec<ViewCommand>) {
+    fn keys(&mut self, ui: &Ui, touch: &InputTarget<'_>, anchor: f64, out: &mut ViewCommands) {
         let InputTarget { rect, scroll, .. } = *touch;
         let focus = KeyFocus::of(ui.ctx());
         if focus == KeyFocus::Text || !touch.hears_keys || !ui.input(|i| i.focused) {
@@ -313,20 +312,21 @@ impl InputTarget<'_> {
 
     /// Tracks of the rows between two heights of the canvas.
     fn tracks_between(&self, a: f32, b: f32) -> BTreeSet<TrackId> {
-        let rows = self.list.rows_in(a.min(b), a.max(b).max(a.min(b) + 1.0));
-        rows.flat_map(|row| match self.trace.tree.node(row.node).item {
-            TreeItem::Track(track) => vec![track],
-            // A folded group counts as all tracks in it.
-            TreeItem::Group(_) if row.folded => self.trace.tree.tracks_in(row.node).collect(),
-            TreeItem::Group(_) | TreeItem::Derived(_) => Vec::new(),
-        })
-        .collect()
+        self.list
+            .rows_in(a.min(b), a.max(b).max(a.min(b) + 1.0))
+            .flat_map(|row| match self.trace.tree.node(row.node).item {
+                TreeItem::Track(track) => vec![track],
+                // A folded group counts as all tracks in it.
+                TreeItem::Group(_) if row.folded => self.trace.tree.tracks_in(row.node).collect(),
+                TreeItem::Group(_) | TreeItem::Derived(_) => Vec::new(),
+            })
+            .collect()
     }
 }
 
 /// The wheel: scroll; with Ctrl or as a pinch: zoom; sideways or with Shift: pan. If the wheel zooms, Ctrl swaps
 /// zooming and scrolling.
-fn wheel(ui: &Ui, touch: &InputTarget<'_>, anchor: f64, out: &mut Vec<ViewCommand>) {
+fn wheel(ui: &Ui, touch: &InputTarget<'_>, anchor: f64, out: &mut ViewCommands) {
     let InputTarget { rect, scroll, .. } = *touch;
     let (zoom, delta) = ui.input(|i| (f64::from(i.zoom_delta()), i.smooth_scroll_delta()));
     let is_pinch = ui.input(|i| {

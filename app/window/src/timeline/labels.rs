@@ -9,7 +9,6 @@ use crate::keys::menu_entry;
 use crate::panels::widgets::ResponseExt as _;
 use crate::theme::{self, Theme, readable_on, small_font};
 use view::state::MOST_HEIGHT;
-use view::timeline::layout::DrawList;
 use view::timeline::tree::{HEADER, LANE, TrackNode, TrackRow};
 
 /// Indentation per level.
@@ -37,7 +36,7 @@ pub fn names_ui(
     names: NameColumn<'_>,
     trace: &OpenTrace,
     state: &ViewState,
-    out: &mut Vec<ViewCommand>,
+    out: &mut ViewCommands,
 ) {
     let NameColumn {
         rect,
@@ -98,17 +97,13 @@ pub fn names_ui(
         }
     }
     if list.pinned_height > 0.0 {
-        painter.hline(rect.x_range(), split, Stroke::new(2.0, theme.edge));
+        painter.hline(rect.x_range(), split, (2.0, theme.edge));
     }
     let wheel = ui.input(|i| i.smooth_scroll_delta().y);
     if wheel != 0.0 && ui.rect_contains_pointer(rect) {
         out.push(ViewCommand::ScrollTo((scroll - wheel).max(0.0)));
     }
-    painter.vline(
-        rect.right() - 0.5,
-        rect.y_range(),
-        Stroke::new(1.0, theme.edge),
-    );
+    painter.vline(rect.right() - 0.5, rect.y_range(), (1.0, theme.edge));
 }
 
 /// The heading of the group of the topmost rows; it stays at the top when it would be scrolled out of sight.
@@ -169,7 +164,7 @@ fn name_ui(
     (row, is_pinned, late): (&TrackRow, bool, &[GroupId]),
     trace: &OpenTrace,
     state: &ViewState,
-    out: &mut Vec<ViewCommand>,
+    out: &mut ViewCommands,
 ) {
     let theme = theme::current(ui);
     let node = trace.tree.node(row.node);
@@ -182,13 +177,11 @@ fn name_ui(
         Sense::click(),
     );
     let verb = if row.folded { "Unfold" } else { "Fold" };
-    response.widget_info(|| {
-        if can_fold {
-            WidgetInfo::labeled(Role::Button, true, format!("{verb} {}", node.title))
-        } else {
-            WidgetInfo::labeled(Role::Label, true, &node.title)
-        }
-    });
+    if can_fold {
+        response.labeled(Role::Button, format_args!("{verb} {}", node.title));
+    } else {
+        response.labeled(Role::Label, &node.title);
+    }
     if response.clicked() {
         out.extend(match node.item {
             TreeItem::Group(group) => Some(ViewCommand::FoldGroup(group, !row.folded)),
@@ -230,8 +223,8 @@ fn name_ui(
         // As high as the heading, so that it is seen where a name is too small to read.
         let mark = visible.with_max_x(visible.left() + LATE);
         painter.rect_filled(mark, 0.0, theme.warning);
-        let mark = ui.interact(mark, response.id.with("late"), Sense::hover());
-        mark.labeled(Role::Label, format_args!("{} is late", node.title));
+        ui.interact(mark, response.id.with("late"), Sense::hover())
+            .labeled(Role::Label, format_args!("{} is late", node.title));
     }
     let room = area.right() - 8.0 - x;
     let size = elided_name(painter, pos2(x, y), &node.title, room, &font, color);
@@ -268,7 +261,7 @@ fn name_ui(
         painter.hline(
             area.x_range(),
             area.bottom() - 1.0,
-            Stroke::new(1.0, theme.edge.gamma_multiply(0.5)),
+            (1.0, theme.edge.gamma_multiply(0.5)),
         );
     }
     response.context_menu(|ui| menu_ui(ui, trace, (node, row), state, out));
@@ -302,7 +295,7 @@ fn menu_ui(
     trace: &OpenTrace,
     (node, row): (&TrackNode, &TrackRow),
     state: &ViewState,
-    out: &mut Vec<ViewCommand>,
+    out: &mut ViewCommands,
 ) {
     let mut entry = |ui: &mut Ui, label: &str, command: ViewCommand| {
         let id = match command {
@@ -389,10 +382,10 @@ fn copy_name_ui(ui: &mut Ui, node: &TrackNode) {
 }
 
 /// The edge between names and canvas, which can be dragged.
-pub fn splitter_ui(ui: &Ui, names: Rect, state: &ViewState, out: &mut Vec<ViewCommand>) {
+pub fn splitter_ui(ui: &Ui, names: Rect, state: &ViewState, out: &mut ViewCommands) {
     let edge = Rect::from_x_y_ranges(names.right() - 3.0..=names.right() + 3.0, names.y_range());
     let response = ui.interact(edge, ui.scope_id().with("splitter"), Sense::drag());
-    response.widget_info(|| WidgetInfo::labeled(Role::Splitter, true, "Width of names"));
+    response.labeled(Role::Splitter, "Width of names");
     if response.dragged() {
         out.push(ViewCommand::LabelWidth(
             state.label_width + response.drag_delta().x,

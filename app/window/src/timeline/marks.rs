@@ -1,13 +1,12 @@
 //! Marks over and under the tracks: steps, the marked area, notes, the ends of the trace.
 
 use crate::prelude::*;
-use egui::{Galley, Shape};
+use egui::Galley;
 
 use super::elide::elided;
 use crate::theme::{Theme, small_font};
 use crate::times::time;
 use view::drawing::Drawing;
-use view::timeline::bands::StepBand;
 use view::timeline::marks::TimeArea;
 
 /// Width of the flag of a note, with the gap behind it.
@@ -48,7 +47,7 @@ pub fn cursor(
     if canvas.x_range().contains(x) {
         for strip in strips {
             ui.painter_at(canvas)
-                .vline(x, strip.y_range(), Stroke::new(1.0, theme.accent));
+                .vline(x, strip.y_range(), (1.0, theme.accent));
         }
     }
 }
@@ -65,7 +64,7 @@ pub fn notes(
     let tags = tags(painter, ruler, state, pointer, &x_of);
     for (x, room, note) in note_places(painter, ruler, state, &tags, x_of) {
         let (top, r) = (ruler.bottom() - 11.0, 4.0);
-        painter.vline(x, top..=ruler.bottom(), Stroke::new(1.5, theme.warning));
+        painter.vline(x, top..=ruler.bottom(), (1.5, theme.warning));
         let flag = vec![
             pos2(x, top),
             pos2(x + 2.0 * r, top + r),
@@ -95,8 +94,12 @@ fn note_places<'a>(
     x_of: impl Fn(Timestamp) -> f32,
 ) -> Vec<(f32, f32, &'a str)> {
     const MOST: f32 = 120.0;
-    let starts = state.notes.iter().map(|note| note.range.start);
-    let mut flags: Vec<f32> = starts.map(|at| ruler.left() + x_of(at)).collect();
+    let mut flags: Vec<f32> = state
+        .notes
+        .iter()
+        .map(|note| note.range.start)
+        .map(|at| ruler.left() + x_of(at))
+        .collect();
     let places: Vec<f32> = flags.clone();
     flags.sort_by(f32::total_cmp);
     let of_note = |(&x, text): (&f32, &'a str)| {
@@ -144,13 +147,13 @@ pub fn between_cursors(
     painter.hline(
         left.max(ruler.left())..=right.min(ruler.right()),
         y,
-        Stroke::new(2.0, theme.accent),
+        (2.0, theme.accent),
     );
     for x in [left, right] {
         painter.vline(
             x,
             ruler.bottom() - 16.0..=ruler.bottom(),
-            Stroke::new(1.5, theme.accent),
+            (1.5, theme.accent),
         );
     }
     for (x, at) in cursors(painter, ruler, state, x_of) {
@@ -191,9 +194,9 @@ pub fn covered(
     x_of: impl Fn(Timestamp) -> f32,
 ) -> Vec<(f32, f32)> {
     let tags = tags(painter, ruler, state, pointer, &x_of);
-    let notes = note_places(painter, ruler, state, &tags, &x_of);
-    let notes = notes.iter().map(|&(x, room, _)| (x - 2.0, x + FLAG + room));
-    notes
+    note_places(painter, ruler, state, &tags, &x_of)
+        .iter()
+        .map(|&(x, room, _)| (x - 2.0, x + FLAG + room))
         .chain(tags.iter().copied())
         .map(|(left, right)| (left - ruler.left(), right - ruler.left()))
         .collect()
@@ -207,8 +210,8 @@ fn tags(
     pointer: Option<Timestamp>,
     x_of: impl Fn(Timestamp) -> f32,
 ) -> Vec<(f32, f32)> {
-    let pointer = pointer.map(|at| (ruler.left() + x_of(at), at));
     let tags = pointer
+        .map(|at| (ruler.left() + x_of(at), at))
         .into_iter()
         .chain(cursors(painter, ruler, state, &x_of));
     tags.map(|(x, at)| {

@@ -1,7 +1,7 @@
 //! The minimap: the whole trace, and which part of it is visible.
 
 use crate::prelude::*;
-use egui::{Mesh, PointerButton, Shape, StrokeKind};
+use egui::{Mesh, PointerButton};
 
 use crate::theme;
 use crate::theme::Theme;
@@ -53,7 +53,7 @@ pub fn minimap_ui(
     trace: &OpenTrace,
     state: &ViewState,
     kept: &mut MinimapState,
-    out: &mut Vec<ViewCommand>,
+    out: &mut ViewCommands,
 ) {
     let theme = theme::current(ui);
     let painter = ui.painter_at(rect);
@@ -80,20 +80,15 @@ pub fn minimap_ui(
         painter.vline(
             x_of(note.range.start),
             inner.y_range(),
-            Stroke::new(1.5, theme.warning),
+            (1.5, theme.warning),
         );
     }
     if let Some(mark) = state.place.mark {
         painter.rect_filled(spans(mark), 0.0, theme.accent.gamma_multiply(0.35));
     }
-    painter.rect_stroke(
-        view,
-        2.0,
-        Stroke::new(1.0, theme.accent),
-        StrokeKind::Inside,
-    );
+    painter.rect_stroke(view, 2.0, (1.0, theme.accent), StrokeKind::Inside);
     ui.painter()
-        .hline(rect.x_range(), rect.bottom(), Stroke::new(1.0, theme.edge));
+        .hline(rect.x_range(), rect.bottom(), (1.0, theme.edge));
 
     let response = ui.interact(
         inner,
@@ -126,12 +121,7 @@ pub fn minimap_ui(
             .map(|x| x.clamp(inner.left(), inner.right()));
         let band = Rect::from_x_y_ranges(left..=right, inner.y_range());
         painter.rect_filled(band, 0.0, theme.accent.gamma_multiply(0.25));
-        painter.rect_stroke(
-            band,
-            0.0,
-            Stroke::new(1.0, theme.accent),
-            StrokeKind::Inside,
-        );
+        painter.rect_stroke(band, 0.0, (1.0, theme.accent), StrokeKind::Inside);
         if response.drag_stopped() {
             *select_from = None;
             let range = TimeRange::new(at(left), at(right));

@@ -34,11 +34,10 @@ use crate::keys::Keys;
 use crate::theme;
 use crate::times;
 use view::drawing::{ColorRole, Drawing};
-use view::palette::ColorKey;
 use view::panels::op_facts::KnownReports;
 use view::state::{TimelineLayer, lanes_in_view};
-use view::timeline::bands::{self, StepBand};
-use view::timeline::layout::{DrawList, DrawnRows, Highlighted, LayoutWindow};
+use view::timeline::bands;
+use view::timeline::layout::{DrawnRows, Highlighted, LayoutWindow};
 use view::timeline::marks::TimeArea;
 use view::timeline::ruler::TimeRuler;
 use view::timeline::tiles::LaneTiles;
@@ -137,7 +136,7 @@ impl Timeline {
         trace: &OpenTrace,
         state: &ViewState,
         known: &TimelineContext<'_>,
-        out: &mut Vec<ViewCommand>,
+        out: &mut ViewCommands,
     ) {
         let theme = theme::current(ui);
         let rect = ui.available_rect_before_wrap();
@@ -272,7 +271,7 @@ impl Timeline {
         state: &ViewState,
         (rows, scroll, has_other): (&VisibleRows, f32, bool),
         rows_of: impl Fn(&ViewState) -> VisibleRows,
-        out: &mut Vec<ViewCommand>,
+        out: &mut ViewCommands,
     ) {
         let time = state.place.time;
         if has_other {

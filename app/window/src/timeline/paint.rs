@@ -2,16 +2,15 @@
 //! where.
 
 use crate::prelude::*;
-use egui::{Mesh, Shape};
+use egui::Mesh;
 
 use super::columns::ColumnTextures;
 use super::elide::elided_name;
 use crate::drawing::{self, color_of};
 use crate::theme::{Theme, small_font};
 use view::drawing::{ColorRole, Drawing};
-use view::palette::ColorKey;
 use view::timeline::inks::{DIM, faint, key_of, slice_inks};
-use view::timeline::layout::{DrawList, DrawnRows, SliceBox};
+use view::timeline::layout::{DrawnRows, SliceBox};
 use view::timeline::shapes;
 use view::timeline::tree::TrackTree;
 
@@ -67,7 +66,7 @@ pub fn canvas(
             (model, tree),
             colors,
         );
-        painter.hline(canvas.x_range(), split, Stroke::new(2.0, colors.theme.edge));
+        painter.hline(canvas.x_range(), split, (2.0, colors.theme.edge));
     }
     let mut over = Drawing::new(canvas.width(), canvas.height(), ColorRole::Canvas);
     shapes::selection(&mut over, list, (0.0, 0.0));

@@ -1,7 +1,6 @@
 //! The pointer over the tracks: clicks, and what is shown below it.
 
 use crate::prelude::*;
-use egui::Vec2;
 
 use super::areas::TimelineAreas;
 use super::{Background, Timeline, TimelineContext, USUAL_KEYS, derived, input, marks, tooltip};
@@ -21,7 +20,7 @@ impl Timeline {
         areas: &TimelineAreas,
         ground: &Background,
         known: &TimelineContext<'_>,
-        out: &mut Vec<ViewCommand>,
+        out: &mut ViewCommands,
     ) {
         let id = ui.scope_id().with("canvas");
         let has_mouse = known
@@ -68,12 +67,7 @@ impl Timeline {
             let painter = ui.painter_at(areas.canvas);
             let accent = theme::current(ui).accent;
             painter.rect_filled(zoom_box, 0.0, accent.gamma_multiply(0.18));
-            painter.rect_stroke(
-                zoom_box,
-                0.0,
-                Stroke::new(1.5, accent),
-                egui::StrokeKind::Inside,
-            );
+            painter.rect_stroke(zoom_box, 0.0, (1.5, accent), StrokeKind::Inside);
         } else if response.hovered() {
             match state.mouse {
                 MouseMode::Zoom => ui.ctx().set_cursor_icon(CursorIcon::ZoomIn),
@@ -176,7 +170,7 @@ impl Timeline {
             painter.vline(
                 pointer.x,
                 strip.y_range(),
-                Stroke::new(1.0, theme.text_weak.gamma_multiply(0.4)),
+                (1.0, theme.text_weak.gamma_multiply(0.4)),
             );
         }
         let local = pointer - areas.canvas.min;
@@ -195,8 +189,8 @@ impl Timeline {
             painter.with_clip_rect(areas.canvas).rect_stroke(
                 rect,
                 1.0,
-                Stroke::new(1.0, theme.selection.gamma_multiply(0.7)),
-                egui::StrokeKind::Inside,
+                (1.0, theme.selection.gamma_multiply(0.7)),
+                StrokeKind::Inside,
             );
             tooltip::slice_ui(ui, trace, &hit, (known.steps, known.reports));
         } else if let Some(drawn) = self.list.derived_at(local.x, local.y) {
@@ -233,6 +227,6 @@ fn light_up_too(trace: &OpenTrace, state: &ViewState, slice: SliceId) -> ViewCom
         .iter()
         .map(|&label| trace.model.str(trace.model.label(label).name))
         .collect();
-    highlighted.title = names.into_iter().collect::<Vec<_>>().join(", ");
+    highlighted.title = joined(names, ", ");
     ViewCommand::Highlight((!highlighted.labels.is_empty()).then_some(highlighted))
 }

@@ -2,7 +2,7 @@
 
 use crate::prelude::*;
 
-use view::timeline::layout::{DrawList, LayoutWindow};
+use view::timeline::layout::LayoutWindow;
 use view::timeline::tree;
 use view::timeline::tree::{LANE, TrackRow};
 
@@ -14,8 +14,11 @@ pub fn first_in_sight(trace: &OpenTrace, list: &DrawList, range: TimeRange) -> O
         let TreeItem::Track(track) = trace.tree.node(row.node).item else {
             return None;
         };
-        let lanes = model.lanes(track).iter().take(row.lanes);
-        let firsts = lanes.filter_map(|lane| model.slices_in(lane, range).find(begins));
+        let firsts = model
+            .lanes(track)
+            .iter()
+            .take(row.lanes)
+            .filter_map(|lane| model.slices_in(lane, range).find(begins));
         Some(firsts.min_by_key(|slice| (slice.start(), slice.id()))?.id())
     };
     list.rows_in(0.0, f32::INFINITY).find_map(first)
@@ -26,7 +29,7 @@ pub fn reveal(
     trace: &OpenTrace,
     state: &ViewState,
     window: &LayoutWindow<'_>,
-    out: &mut Vec<ViewCommand>,
+    out: &mut ViewCommands,
 ) {
     let (item, depth) = match (state.reveal, state.reveal_track) {
         (Some(slice), _) => {
@@ -97,7 +100,7 @@ pub fn reveal(
 }
 
 /// Shows a derived track that has no row: one that was just added has none before the next frame.
-fn reveal_derived(trace: &OpenTrace, state: &ViewState, scroll: f32, out: &mut Vec<ViewCommand>) {
+fn reveal_derived(trace: &OpenTrace, state: &ViewState, scroll: f32, out: &mut ViewCommands) {
     if !state.track_filter.is_empty() {
         out.push(ViewCommand::FilterTracks(String::new()));
     } else if trace.tree.queries() == state.queries {

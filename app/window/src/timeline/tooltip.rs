@@ -7,7 +7,7 @@ use egui::{PopupAnchor, Tooltip};
 use crate::keys::hint;
 use crate::times::{self, time};
 use view::panels::op_facts::{self, KnownReports};
-use view::timeline::bands::{StepBand, heading_of, step_of};
+use view::timeline::bands::{heading_of, step_of};
 use view::timeline::counter_text::counter_value;
 use view::timeline::group_load::GroupLoad;
 use view::timeline::layout::{FlowArrow, LaneHit};
@@ -25,7 +25,7 @@ pub fn slice_ui(
         if hit.drawn.count > 1 {
             column_ui(ui, trace, hit);
         }
-        ui.label(RichText::new(heading_of(slice)).strong());
+        ui.strong(heading_of(slice));
         if let Some(op) = slice.op() {
             ui.weak(format!(
                 "{} · {}",
@@ -75,7 +75,7 @@ fn shares_ui(ui: &mut Ui, kinds: &[(&str, f64)]) {
 pub fn arrow_ui(ui: &Ui, trace: &OpenTrace, arrow: &FlowArrow) {
     let [from, to] = arrow.slices.map(|slice| trace.model.slice(slice));
     show(ui, "arrow", |ui| {
-        ui.label(RichText::new(format!("{} → {}", from.name(), to.name())).strong());
+        ui.strong(format!("{} → {}", from.name(), to.name()));
         let track = |slice: SliceRef<'_>| {
             let track = slice.track_ref();
             format!(
@@ -122,7 +122,7 @@ pub fn counter_ui(ui: &Ui, trace: &OpenTrace, row: &TrackRow, at: Timestamp) {
     };
     let unit = series.unit().map_or("", |unit| trace.model.str(unit));
     show(ui, "counter", |ui| {
-        ui.label(RichText::new(&trace.tree.node(row.node).title).strong());
+        ui.strong(&trace.tree.node(row.node).title);
         ui.label(counter_value(value, unit))
             .on_hover_text(format!("{value} {unit}"));
         ui.weak(format!("at {}", time(at.since_origin())));
@@ -148,7 +148,7 @@ pub fn load_ui(ui: &Ui, trace: &OpenTrace, row: &TrackRow, range: TimeRange) {
         _ => return,
     };
     show(ui, "load", |ui| {
-        ui.label(RichText::new(&node.title).strong());
+        ui.strong(&node.title);
         ui.label(text);
         if let GroupLoad::Cores(cores) = &node.load {
             shares_ui(ui, &trace.shares_of(cores, range).1);
@@ -163,7 +163,7 @@ pub fn load_ui(ui: &Ui, trace: &OpenTrace, row: &TrackRow, range: TimeRange) {
 /// The step below the pointer.
 pub fn step_ui(ui: &Ui, band: &StepBand) {
     show(ui, "step", |ui| {
-        ui.label(RichText::new(band.name()).strong());
+        ui.strong(band.name());
         if band.title != band.short_name() {
             ui.weak(&band.title);
         }

@@ -11,7 +11,7 @@ use crate::platform;
 use view::panels::area::{AreaGrouping, MarkedArea};
 use view::panels::histogram;
 use view::search::{self, SearchFor};
-use view::state::{ColorBy, DeviceOrder};
+use view::state::ColorBy;
 use view::timeline::bands::bands;
 
 impl Workspace {
@@ -32,8 +32,12 @@ impl Workspace {
             }
             if self.late.is_none() {
                 self.late = self.reports.ready::<Balance>().map(|balance| {
-                    let late = balance.late().map_or_else(Vec::new, |late| late.devices);
-                    late.into_iter().filter_map(|load| load.group).collect()
+                    balance
+                        .late()
+                        .map_or_else(Vec::new, |late| late.devices)
+                        .into_iter()
+                        .filter_map(|load| load.group)
+                        .collect()
                 });
             }
         }

@@ -7,12 +7,10 @@ use crate::prelude::*;
 use query::{Database, QueryLimits, query_table};
 
 use crate::jobs::{JobAnswer, WakeUi, Worker};
-use view::palette::ColorKey;
 use view::state::{DerivedTrack, QueryTrack};
 #[cfg(not(target_arch = "wasm32"))]
 use view::timeline::derived::query_rows;
 use view::timeline::derived::{DerivedData, critical_path, scopes, source_lines};
-use view::timeline::layout::DrawList;
 
 /// Most rows of a query that are shown as a track.
 #[cfg(not(target_arch = "wasm32"))]
@@ -68,8 +66,12 @@ impl DerivedJobs {
             self.queries.clear();
         }
         let tree = &trace.tree;
-        let rows = drawn.scrolled.rows.iter().chain(&drawn.pinned.rows);
-        let in_sight = rows.filter_map(|row| tree.nodes().get(row.node)?.item.derived());
+        let in_sight = drawn
+            .scrolled
+            .rows
+            .iter()
+            .chain(&drawn.pinned.rows)
+            .filter_map(|row| tree.nodes().get(row.node)?.item.derived());
         let unknown = in_sight.filter(|track| {
             tree.derived(*track).is_none() && !state.hides(TreeItem::Derived(*track))
         });

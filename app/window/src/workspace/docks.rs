@@ -1,9 +1,8 @@
 //! The reports of an open trace: the rail, the panel beside the timeline or over it, and the tabs below.
 
 use crate::prelude::*;
-use egui::{Area, Order, Panel as EguiPanel, UiBuilder};
+use egui::{Area, Order, UiBuilder};
 
-use crate::AppCommand;
 use crate::panels::comparison_tables::ComparisonTables;
 use crate::panels::context::PanelContext;
 use crate::panels::dock::{self, PanelState};
@@ -14,12 +13,13 @@ use crate::panels::tabs_with_data::TabsWithData;
 use crate::panels::widgets::ResponseExt as _;
 use crate::settings::{PanelPart, Settings};
 use crate::theme;
+use crate::{AppCommand, AppCommands};
 
 pub(super) fn tabs_ui(
     ui: &mut Ui,
     context: PanelContext<'_>,
     with_data: &TabsWithData,
-    out: &mut Vec<AppCommand>,
+    out: &mut AppCommands,
 ) {
     let mut wanted = Vec::new();
     rail_ui(ui, context, with_data.without(), &mut wanted);
@@ -33,7 +33,7 @@ pub(super) fn docks_ui(
     memory: &mut PanelState,
     mut comparison: Option<&mut ComparisonTables>,
     settings: &Settings,
-    out: &mut Vec<AppCommand>,
+    out: &mut AppCommands,
 ) -> f32 {
     let state = context.state;
     let height = ui.available_height();
@@ -93,7 +93,7 @@ fn overlay_ui(
     memory: &mut PanelState,
     comparison: Option<&mut ComparisonTables>,
     (part, settings): (PanelPart, &Settings),
-    out: &mut Vec<AppCommand>,
+    out: &mut AppCommands,
 ) -> f32 {
     /// Width of the timeline that remains visible.
     const BESIDE: f32 = 48.0;
@@ -119,8 +119,8 @@ fn overlay_ui(
             let ground = ui.interact(rect, ui.scope_id().with("ground"), Sense::click_and_drag());
             ground.labeled(Role::Pane, "Reports over the timeline");
             frame.show(&mut inner, |ui| {
-                ui.set_min_size(rect.size() - egui::Vec2::splat(18.0));
-                ui.set_max_size(rect.size() - egui::Vec2::splat(18.0));
+                ui.set_min_size(rect.size() - Vec2::splat(18.0));
+                ui.set_max_size(rect.size() - Vec2::splat(18.0));
                 dock::dock_ui(ui, context, (tab, false), memory, comparison, out);
             });
             let edge = Rect::from_x_y_ranges(rect.left() - 2.0..=rect.left() + 4.0, rect.y_range());

@@ -8,7 +8,7 @@ use crate::prelude::*;
 use analysis::hints::Hints;
 use analysis::reports::communication::collectives::DevicePlaces;
 use analysis::reports::{Collectives, Overlap};
-use egui::{CentralPanel, Panel as EguiPanel};
+use egui::CentralPanel;
 use trace_model::Arg;
 
 use self::derived::DerivedJobs;
@@ -29,14 +29,12 @@ use crate::reports::ReportJobs;
 use crate::settings::{PanelPart, Settings};
 use crate::timeline::reveal::first_in_sight;
 use crate::timeline::{OtherTrace, Timeline, TimelineContext};
-use crate::{AppCommand, times};
-use view::palette::ColorKey;
+use crate::{AppCommand, AppCommands, times};
 use view::panels::area::{AreaSummaries, AreaSummary, MarkedArea};
 use view::panels::histogram::Histogram;
 use view::panels::op_facts::KnownReports;
 use view::search::{SearchFor, SearchResults};
 use view::state::ColorBy;
-use view::timeline::bands::StepBand;
 
 /// What the panels show of a comparison with another trace.
 pub struct Companion<'a> {
@@ -145,8 +143,10 @@ impl Workspace {
         // Where nothing is selected, a step begins at what can be seen, which the state does not know.
         let first = matches!(command, ViewCommand::Step(_)) && self.state.place.selection.is_none();
         let range = self.state.place.time.range();
-        let first = first.then(|| first_in_sight(&self.trace, self.timeline.drawn(), range));
-        let first = first.flatten().map(ViewCommand::Select);
+        let first = first
+            .then(|| first_in_sight(&self.trace, self.timeline.drawn(), range))
+            .flatten()
+            .map(ViewCommand::Select);
         self.state
             .apply(first.as_ref().unwrap_or(command), &self.trace.model);
         if self.state.scope != scope {
@@ -197,9 +197,9 @@ impl Workspace {
     }
 
     /// Draws everything below the toolbar.
-    pub fn ui(&mut self, ui: &mut Ui, frame: FrameContext<'_>, out: &mut Vec<AppCommand>) {
+    pub fn ui(&mut self, ui: &mut Ui, frame: FrameContext<'_>, out: &mut AppCommands) {
         self.panels_ui(ui, frame, None, out);
-        let mut wanted: Vec<ViewCommand> = Vec::new();
+        let mut wanted = ViewCommands::new();
         CentralPanel::default().frame(Frame::NONE).show(ui, |ui| {
             self.timeline_ui(ui, frame, None, &mut wanted);
         });
@@ -216,7 +216,7 @@ impl Workspace {
         ui: &mut Ui,
         frame: FrameContext<'_>,
         companion: Option<Companion<'_>>,
-        out: &mut Vec<AppCommand>,
+        out: &mut AppCommands,
     ) {
         let FrameContext {
             settings,
@@ -228,7 +228,7 @@ impl Workspace {
         let other = companion.as_ref().map(|own| own.other);
         let (comparison, about) =
             companion.map_or((None, None), |own| (Some(own.tables), own.about));
-        let mut wanted: Vec<ViewCommand> = Vec::new();
+        let mut wanted = ViewCommands::new();
         if let Some((path, progress)) = loading {
             top_ui(ui, "loading", |ui| {
                 welcome::progress_ui(ui, path, progress, out);
@@ -285,7 +285,7 @@ impl Workspace {
                         );
                     } else {
                         if let Some(about) = about {
-                            ui.label(RichText::new(about).strong());
+                            ui.strong(about);
                         }
                         let (args, durations) = (self.args.memo(), self.durations.memo());
                         let known = details::DetailsContext {
@@ -350,7 +350,7 @@ impl Workspace {
         ui: &mut Ui,
         frame: FrameContext<'_>,
         beside: Option<OtherTrace<'_>>,
-        out: &mut Vec<ViewCommand>,
+        out: &mut ViewCommands,
     ) {
         let highlighted = self
             .search

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crate::prelude::*;
 
@@ -104,13 +104,12 @@ fn tail(file: &mut File) -> String {
     let mut bytes = Vec::new();
     let length = file.metadata().map_or(0, |about| about.len());
     let start = SeekFrom::Start(length.saturating_sub(TAIL));
-    let read = file
-        .seek(start)
-        .and_then(|_| file.take(TAIL).read_to_end(&mut bytes));
-    read.map_or_else(
-        |_| String::new(),
-        |_| String::from_utf8_lossy(&bytes).into_owned(),
-    )
+    file.seek(start)
+        .and_then(|_| file.take(TAIL).read_to_end(&mut bytes))
+        .map_or_else(
+            |_| String::new(),
+            |_| String::from_utf8_lossy(&bytes).into_owned(),
+        )
 }
 
 fn last_lines(text: &str) -> String {

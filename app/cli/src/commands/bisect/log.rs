@@ -4,8 +4,6 @@ use std::fs::{File, OpenOptions};
 use std::io::Write as _;
 
 use crate::prelude::*;
-use analysis::compare::Summary;
-use serde_json::Value;
 use session::files::read_small;
 
 /// Fields may be added to this version, but never changed or removed.

@@ -8,10 +8,9 @@ mod report;
 mod search;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::time::Duration;
 
 use crate::commands::prelude::*;
-use analysis::compare::{CompareOptions, Comparison, Summary, compare, is_same_capture};
+use analysis::compare::{CompareOptions, Comparison, compare, is_same_capture};
 use tempfile::TempDir;
 
 use self::command::MeasuredCommand;
@@ -21,7 +20,6 @@ use self::report::BisectReport;
 use self::search::{Likeness, Measurements, PointState};
 use request::summaries::summary_of;
 use request::{CompareRequest, seconds};
-use session::number::counted;
 
 /// Arguments of the command.
 #[derive(Debug, Args)]
@@ -48,7 +46,7 @@ pub struct BisectArgs {
     #[arg(long, value_name = "FILE")]
     pub log: Option<PathBuf>,
     /// Format of stdout
-    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = OutputFormat::Text)]
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
     pub format: OutputFormat,
     #[command(flatten)]
     pub test: CompareRequest,
@@ -280,8 +278,10 @@ impl Bisect<'_> {
         if let Some(git) = point.git_state() {
             environment.git = Some(git);
         } else {
-            let variables = environment.variables.get_or_insert_default();
-            variables.insert(command::VERSION.to_owned(), point.id.clone());
+            environment
+                .variables
+                .get_or_insert_default()
+                .insert(command::VERSION.to_owned(), point.id.clone());
         }
         summary
     }

@@ -1,15 +1,11 @@
 //! What a search found, in every format.
 
-use std::fmt::Write as _;
-
 use crate::commands::prelude::*;
 use analysis::compare::{Comparison, EnvironmentChange, signed};
-use serde_json::Value;
 
 use super::points::BisectPoint;
 use super::search::{FoundEnds, Likeness, PointState};
 use analysis::sentence;
-use render::{csv, markdown, ndjson};
 
 /// Fields may be added to this version, but never changed or removed.
 const SCHEMA: &str = "systole.bisect/1";
@@ -86,8 +82,11 @@ impl BisectReport {
             .get(ends.good + 1..=ends.bad)
             .unwrap_or_default()
             .to_vec();
-        let step = compared.brief.step.clone();
-        let step = step.unwrap_or_else(|| compared.statement.clone());
+        let step = compared
+            .brief
+            .step
+            .clone()
+            .unwrap_or_else(|| compared.statement.clone());
         let (statement, doubt) = match &culprits[..] {
             [only] => (
                 format!(
@@ -150,11 +149,11 @@ impl BisectReport {
         };
         let mut text = layout.plain_lines(0, &sentence(&self.statement));
         for line in &self.lines {
-            text.push_str(&layout.plain_lines(2, line));
+            text += &layout.plain_lines(2, line);
         }
         if !self.rows.is_empty() {
             text.push('\n');
-            text.push_str(&render::table::table(&self.table(), &layout));
+            text += &table::table(&self.table(), &layout);
         }
         text
     }
@@ -219,8 +218,11 @@ fn named(point: &BisectPoint) -> String {
 fn lines(compared: &Comparison) -> Vec<String> {
     // A commit that changes the work is found like any other.
     let work = compared.mismatch().as_deref().map(sentence);
-    let environment = compared.environment.iter().take(ENVIRONMENT);
-    let environment = environment.map(EnvironmentChange::in_words);
+    let environment = compared
+        .environment
+        .iter()
+        .take(ENVIRONMENT)
+        .map(EnvironmentChange::in_words);
     let mut lines: Vec<String> = work.into_iter().chain(environment).collect();
     match &compared.causes {
         Some(causes) => {
@@ -230,7 +232,7 @@ fn lines(compared: &Comparison) -> Vec<String> {
                     line.source.clone(),
                     Some(signed(line.change_ps)),
                 ];
-                trace_model::joined(parts.into_iter().flatten(), " · ")
+                joined(parts.into_iter().flatten(), " · ")
             };
             lines.extend(causes.lines.iter().map(line));
             lines.push(causes.unexplained(causes.lines.len()));

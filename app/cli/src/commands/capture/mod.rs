@@ -3,8 +3,6 @@
 mod stage;
 mod words;
 
-use std::time::Duration;
-
 use crate::commands::prelude::*;
 use analysis::reports::{Doctor, DoctorReport};
 
@@ -13,7 +11,6 @@ use capture::{
     StepsError, WantedSteps, capture, capture_steps, continuous,
 };
 use render::doctor_findings;
-use session::number::counted;
 use stage::StageLine;
 use trace_model::Picos;
 use words::{INCOMPLETE, in_words, json_text, outcome};
@@ -171,8 +168,9 @@ fn of_steps(
 ) -> Result<CommandOutcome> {
     let loading = Loading::new(&args.assume, stderr)?;
     let open = |run: &Path| {
-        let session = loading.open(run, None, OutputFormat::Text, false);
-        session.map_err(|error| error.on_command_line())
+        loading
+            .open(run, None, OutputFormat::Text, false)
+            .map_err(|error| error.on_command_line())
     };
     let mut line = StageLine::new(stderr);
     let wanted = WantedSteps {

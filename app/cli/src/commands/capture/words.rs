@@ -1,11 +1,8 @@
 //! What a capture brought, as text, as JSON and as an exit code.
 
-use std::fmt::Write as _;
-
 use crate::commands::prelude::*;
 use capture::{Capture, CompleteSteps, HostCapture, SavedProfile};
-use serde_json::Value;
-use session::number::{counted, value};
+use session::number::value;
 
 /// Exit code where some hosts sent no profile, or too little was recorded.
 pub(super) const INCOMPLETE: u8 = 12;

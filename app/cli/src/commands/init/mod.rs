@@ -1,9 +1,7 @@
 //! `systole init`: writes a commented systole.toml from a good run.
 
-use std::fmt::Write as _;
-
 use crate::commands::prelude::*;
-use analysis::compare::{LOOP_COMPILATIONS, LOOP_STEP, OpTimes, Summary, are_computed};
+use analysis::compare::{LOOP_COMPILATIONS, LOOP_STEP, OpTimes, are_computed};
 use analysis::gates::{self, GateDefaults, Regression, StepAggregate, preset};
 use analysis::reports::StepPart;
 use analysis::{counted, distinct};
@@ -30,11 +28,7 @@ pub fn run(args: &InitArgs, stderr: &Stderr) -> Result<CommandOutcome> {
     if let Some(path) = &args.output {
         check_new(path)?;
     }
-    let paths: Vec<(&Path, bool)> = args
-        .paths
-        .iter()
-        .map(|path| (path.as_path(), false))
-        .collect();
+    let paths = summaries::requested(&args.paths, false);
     let runs = summaries::summaries(
         &paths,
         &Loading::new(&args.assume, stderr)?,
@@ -79,8 +73,9 @@ fn by_reason(unguarded: &[Unguarded]) -> Vec<String> {
             None => reasons.push((why, vec![gate])),
         }
     }
-    let said = reasons.iter();
-    said.map(|(why, gates)| format!("{}: {why}", gates.join(", ")))
+    reasons
+        .iter()
+        .map(|(why, gates)| format!("{}: {why}", gates.join(", ")))
         .collect()
 }
 

@@ -1,7 +1,5 @@
 //! What can be asked: tables and views with their columns, functions, ready-made queries.
 
-use trace_model::joined;
-
 use crate::prelude::*;
 use analysis::{Provenance, counted};
 use query::{FUNCTIONS, PRESETS, QueryPreset, QueryView, SqlFunction, VIEWS};

@@ -2,8 +2,6 @@
 
 mod list;
 
-use std::time::Duration;
-
 use crate::commands::prelude::*;
 use analysis::{printable, shortened};
 use serde_json::{Map, Value as Json};
@@ -11,7 +9,6 @@ use unicode_width::UnicodeWidthStr as _;
 
 use crate::common::output::Printer;
 use query::{AnswerRows, Database, QueryError, QueryLimits, SqlValue};
-use render::csv;
 use session::tables::CsvCells;
 
 #[derive(Debug, Args)]
@@ -288,7 +285,7 @@ fn aligned(columns: &[String], rows: &[Vec<SqlValue>], width: Option<usize>) -> 
                     format!("{space}{cell}")
                 }
             });
-        let line = trace_model::joined(padded, &" ".repeat(GAP));
+        let line = joined(padded, &" ".repeat(GAP));
         format!("{}\n", line.trim_end())
     };
     let rows: String = cells.iter().map(|row| line(row)).collect();

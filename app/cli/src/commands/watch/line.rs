@@ -59,8 +59,10 @@ impl<'a> RunLine<'a> {
             return self.failed.join("; ");
         }
         let is_said = |change: &&String| self.inconclusive.iter().any(|why| why.contains(*change));
-        let change = self.change.iter().filter(|change| !is_said(change));
-        let said: Vec<&str> = change
+        let said: Vec<&str> = self
+            .change
+            .iter()
+            .filter(|change| !is_said(change))
             .chain(&self.inconclusive)
             .map(String::as_str)
             .collect();

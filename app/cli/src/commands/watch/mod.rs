@@ -7,7 +7,6 @@ mod notify;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::thread;
-use std::time::Duration;
 
 use crate::commands::prelude::*;
 use analysis::gates::{self, GateConfig};
@@ -67,12 +66,7 @@ pub fn run(args: &WatchArgs, stderr: &Stderr) -> Result<CommandOutcome> {
     let stderr = &stderr.once();
     args.notify.check()?;
     let loading = Loading::new(&args.assume, stderr)?;
-    let config = args
-        .judge
-        .budget
-        .as_deref()
-        .map(|budget| loading.settings.gates_in(budget))
-        .transpose()?;
+    let config = loading.gates_in(args.judge.budget.as_deref())?;
     let history = match &args.judge.history {
         Some(history) => history.clone(),
         None if is_remote(&args.path) => {
@@ -181,8 +175,11 @@ impl Watch<'_> {
             return Ok(known);
         }
         for line in history_file::read(&self.history, stderr)? {
-            let paths = line.inputs.into_iter().filter_map(|input| input.path);
-            let paths = paths.map(|path| real(Path::new(&path)));
+            let paths = line
+                .inputs
+                .into_iter()
+                .filter_map(|input| input.path)
+                .map(|path| real(Path::new(&path)));
             match line.unreadable {
                 None => known.read.extend(paths),
                 Some(run) => known.unreadable.extend(paths.map(|path| (path, run.bytes))),

@@ -53,8 +53,11 @@ impl RooflineCeiling {
 
     /// Its name; then, for places with less room, only what it is of.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        let short = self.name.split([' ', ',']).next();
-        let short = short.filter(|_| self.roof != RooflineRoof::Compute);
+        let short = self
+            .name
+            .split([' ', ','])
+            .next()
+            .filter(|_| self.roof != RooflineRoof::Compute);
         std::iter::once(&*self.name).chain(short)
     }
 
@@ -162,8 +165,7 @@ pub(super) fn ceilings(report: &RooflineReport, range: PlotRange) -> Vec<Rooflin
     let lowest = links.iter().map(|(_, peak)| *peak).reduce(f64::min);
     let rate =
         |(title, peak): &(&str, f64)| format!("{title} {}", value(*peak, Unit::BytesPerSecond));
-    let rates: Vec<String> = links.iter().map(rate).collect();
-    let mut shared = rates.join(", ").replace(", ICI,", ",");
+    let mut shared = joined(links.iter().map(rate), ", ").replace(", ICI,", ",");
     for (_, peak) in links {
         let slope = peak.log10();
         let (from, end) = (begin(slope), (top - slope).min(range.x.1));

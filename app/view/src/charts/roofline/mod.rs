@@ -5,7 +5,7 @@ mod ceilings;
 
 use crate::prelude::*;
 use analysis::reports::{RooflinePoint, RooflineReport};
-use session::number::{counted, value};
+use session::number::value;
 
 use super::{Chart, ChartFrame, ChartSwatch};
 use crate::drawing::{
@@ -153,16 +153,10 @@ impl<'a> RooflineChart<'a> {
     fn names(&self, drawing: &mut Drawing, area: &PlotArea, ceilings: &[RooflineCeiling]) {
         let line = |ceiling: &RooflineCeiling| [area.point(ceiling.from), area.point(ceiling.to)];
         let mut places = LabelPlaces::new(area, ceilings.iter().map(line).collect());
-        let sums = self
-            .marks
-            .iter()
-            .filter(|mark| mark.kind != MarkerKind::Circle);
-        let named = sums.chain(self.ops().take(NAMED));
-        let seen = self
-            .marks
-            .iter()
-            .filter(|mark| mark.kind != MarkerKind::Circle);
-        for mark in seen.chain(self.ops().take(UNCOVERED)) {
+        let is_sum = |kind| kind != MarkerKind::Circle;
+        let sums = self.marks.iter().filter(|mark| is_sum(mark.kind));
+        let named = sums.clone().chain(self.ops().take(NAMED));
+        for mark in sums.chain(self.ops().take(UNCOVERED)) {
             places.keep_free(area.point(mark.place), mark.radius + MARGIN);
         }
         let of_ceilings = |drawing: &mut Drawing, places: &mut LabelPlaces| {
@@ -173,7 +167,6 @@ impl<'a> RooflineChart<'a> {
                 }
             }
         };
-        let is_sum = |kind| kind != MarkerKind::Circle;
         let mut ceilings_have_names = false;
         for mark in named {
             // Names of the program and the step have places beside their marks only; those of ceilings have others.

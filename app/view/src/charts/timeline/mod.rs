@@ -164,8 +164,10 @@ impl TimelinePicture<'_> {
             height: RULER,
             ..*area
         };
-        let steps = self.trace.session.report::<Steps>(Scope::WholeTrace);
-        let steps = steps
+        let steps = self
+            .trace
+            .session
+            .report::<Steps>(Scope::WholeTrace)
             .ok()
             .filter(|_| self.state.draws(TimelineLayer::Steps));
         let bands = steps.map(|report| bands(&report)).unwrap_or_default();

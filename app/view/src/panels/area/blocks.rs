@@ -228,8 +228,9 @@ impl AreaBlocks {
     }
 
     fn has_slices(&self, track: TrackId, range: TimeRange) -> bool {
-        let lanes = self.model.lanes(track).iter();
-        lanes
+        self.model
+            .lanes(track)
+            .iter()
             .flat_map(|lane| slices_inside(&self.model, lane, range))
             .next()
             .is_some()
@@ -294,8 +295,8 @@ impl<'a> RowOfSpans<'a> {
 /// Cuts a range into spans of about [`PART`] slices each, in order.
 fn spans_of(model: &TraceModel, tracks: &[TrackId], range: TimeRange) -> Vec<TimeRange> {
     let cuts = cuts_of(model, tracks, range, PART);
-    let starts = std::iter::once(range.start).chain(cuts.iter().copied());
-    starts
+    std::iter::once(range.start)
+        .chain(cuts.iter().copied())
         .zip(cuts.iter().copied().chain([range.end]))
         .map(|(start, end)| TimeRange::new(start, end))
         .collect()

@@ -154,10 +154,9 @@ fn plain_sums(
                 .map_or("(no op)", |op| classes.category(op))
                 .to_owned(),
             AreaGrouping::Module => "(no op)".to_owned(),
-            AreaGrouping::Step => {
-                let step = step_at(steps, slice.start()).and_then(|at| steps.get(at));
-                step.map_or_else(|| "(no step)".to_owned(), StepBand::name)
-            }
+            AreaGrouping::Step => step_at(steps, slice.start())
+                .and_then(|at| steps.get(at))
+                .map_or_else(|| "(no step)".to_owned(), StepBand::name),
             AreaGrouping::Track => format!(
                 "{} · {}",
                 model.str(model.group(track.group).name),

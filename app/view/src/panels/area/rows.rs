@@ -177,10 +177,12 @@ impl AreaRows {
         let key = key as usize;
         let op = || model.labels().get(key).and_then(|label| label.op);
         let name = match self.pivot {
-            AreaGrouping::Name => {
-                let name = model.labels().get(key).map(|label| model.str(label.name));
-                name.unwrap_or_default().to_owned()
-            }
+            AreaGrouping::Name => model
+                .labels()
+                .get(key)
+                .map(|label| model.str(label.name))
+                .unwrap_or_default()
+                .to_owned(),
             AreaGrouping::Category => op().map_or(NONE, |op| classes.category(op)).to_owned(),
             AreaGrouping::Module => program_of(model, op()),
             AreaGrouping::Step => step_name(&self.steps, key),

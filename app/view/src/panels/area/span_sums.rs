@@ -280,8 +280,7 @@ fn covered_inside(model: &TraceModel, slice: SliceRef<'_>, inside: TimeRange) ->
     let children = is_timed_by_device
         .then(|| slice.children())
         .into_iter()
-        .flatten();
-    let children = children
+        .flatten()
         .map(SliceRef::range)
         .filter(|child| child.overlaps(inside));
     let ranges = later.map(|spans| spans.shown).chain(children);

@@ -291,11 +291,12 @@ struct OpTreeBuilder {
 
 impl OpTreeBuilder {
     fn finish(self, title: String) -> OpNode {
-        let branches = self
+        let children = self
             .branches
             .into_iter()
-            .map(|(title, branch)| branch.finish(title));
-        let children = branches.chain(self.leaves).collect();
+            .map(|(title, branch)| branch.finish(title))
+            .chain(self.leaves)
+            .collect();
         OpNode {
             children,
             ..OpNode::branch(title)
@@ -326,8 +327,9 @@ fn path(row: &OpRow, by: TreeGrouping) -> Vec<String> {
             None | Some("") => none("framework name"),
             Some(name) => {
                 let parts = scopes_of(name);
-                let modules = parts.split_last().map_or(&[][..], |(_, modules)| modules);
-                modules
+                parts
+                    .split_last()
+                    .map_or(&[][..], |(_, modules)| modules)
                     .iter()
                     .take(DEEPEST)
                     .map(|part| (*part).to_owned())

@@ -80,11 +80,13 @@ impl DerivedData {
 
     /// The lowest and the highest value, extended to include zero.
     pub fn bounds(&self) -> Option<(f64, f64)> {
-        let values = self.values.iter().map(|&(_, value)| value);
-        let ends = values.fold(None, |ends: Option<(f64, f64)>, value| {
-            let (min, max) = ends.unwrap_or((0.0, 0.0));
-            Some((min.min(value), max.max(value)))
-        })?;
+        let ends = self.values.iter().map(|&(_, value)| value).fold(
+            None,
+            |ends: Option<(f64, f64)>, value| {
+                let (min, max) = ends.unwrap_or((0.0, 0.0));
+                Some((min.min(value), max.max(value)))
+            },
+        )?;
         Some(ends)
     }
 

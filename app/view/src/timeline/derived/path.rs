@@ -88,11 +88,11 @@ impl DrawnClock {
             return within.end;
         }
         let after = self.0.partition_point(|&(timed, _)| timed <= at);
-        let before = after
+        let &(from, shown_from) = after
             .checked_sub(1)
             .and_then(|before| self.0.get(before))
-            .filter(|(timed, _)| *timed >= span.start);
-        let &(from, shown_from) = before.unwrap_or(&(span.start, within.start));
+            .filter(|(timed, _)| *timed >= span.start)
+            .unwrap_or(&(span.start, within.start));
         let &(to, shown_to) = self
             .0
             .get(after)

@@ -4,7 +4,6 @@ use std::collections::HashMap;
 
 use crate::prelude::*;
 use analysis::Cell;
-use session::number::counted;
 
 use super::{DerivedData, DerivedName, DerivedSlice, packed};
 use crate::palette::ColorKey;
@@ -40,8 +39,7 @@ impl QueryColumns {
     /// The columns of a table; the error is a sentence that says which are missing.
     pub fn of(table: &Table) -> Result<Self, String> {
         let timed = |names: &[&str]| {
-            let columns = table.columns.iter().enumerate();
-            let mut found = columns.filter_map(|(at, column)| {
+            let mut found = table.columns.iter().enumerate().filter_map(|(at, column)| {
                 let name = column.id.to_lowercase();
                 let (stem, ps) = unit_of(&name);
                 names.contains(&stem).then_some((at, ps))

@@ -93,9 +93,9 @@ impl<'a> NestedNames<'a> {
             .map(|&part| {
                 let names = &mut self.names;
                 let number = *self.numbers.entry((outer, part)).or_insert_with(|| {
-                    let around = outer.and_then(|outer: u32| names.get(outer as usize));
-                    let around =
-                        around.map_or_else(String::new, |outer| format!("{}/", outer.whole));
+                    let around = outer
+                        .and_then(|outer: u32| names.get(outer as usize))
+                        .map_or_else(String::new, |outer| format!("{}/", outer.whole));
                     names.push(DerivedName {
                         from: around.len(),
                         whole: Arc::from(around + part),

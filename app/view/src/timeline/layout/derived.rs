@@ -98,15 +98,19 @@ fn values(
 ) -> CounterBox {
     let visible = window.time.range();
     // The value before the visible time holds at its beginning.
-    let from = data.values.partition_point(|&(at, _)| at <= visible.start);
-    let from = from.saturating_sub(1);
+    let from = data
+        .values
+        .partition_point(|&(at, _)| at <= visible.start)
+        .saturating_sub(1);
     let until = data.values.partition_point(|&(at, _)| at < visible.end);
     let shown = data.values.get(from..until).unwrap_or_default();
     let ends = data.values.get(from + 1..).unwrap_or_default().iter();
     let last = data.values.last().map_or(visible.end, |&(at, _)| at);
     let ends = ends.map(|&(at, _)| at).chain([last.max(visible.end)]);
-    let samples = shown.iter().zip(ends);
-    let samples = samples.map(|(&(at, value), end)| (TimeRange::new(at, end.max(at)), value));
+    let samples = shown
+        .iter()
+        .zip(ends)
+        .map(|(&(at, value), end)| (TimeRange::new(at, end.max(at)), value));
     value_box(window, *row, bounds, samples)
 }
 

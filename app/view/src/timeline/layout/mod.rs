@@ -339,9 +339,11 @@ impl DrawList {
             .iter()
             .enumerate()
             .map(|(i, flow)| (flow.from, flow.to, true, is_chosen(i, leaving.len())));
-        let incoming = scene.model.flows_to(slice).enumerate();
-        let incoming =
-            incoming.map(|(i, flow)| (flow.from, flow.to, false, is_chosen(i, arriving)));
+        let incoming = scene
+            .model
+            .flows_to(slice)
+            .enumerate()
+            .map(|(i, flow)| (flow.from, flow.to, false, is_chosen(i, arriving)));
         for (i, (from, to, outgoing, is_chosen)) in outgoing.chain(incoming).enumerate() {
             if i >= MAX_ARROWS && !is_chosen {
                 continue;

@@ -7,7 +7,6 @@ use super::{TrackNode, TrackTree};
 use crate::state::{TreeItem, is_async};
 use crate::timeline::counter_peaks::CounterPeaks;
 use crate::timeline::group_load::GroupLoad;
-use session::number::counted;
 
 impl TrackTree {
     /// The tree of `model`.

@@ -6,7 +6,6 @@ mod path;
 mod rows;
 
 use crate::panels::prelude::*;
-use crate::times::time;
 use analysis::measured_range;
 use analysis::reports::Overlap;
 use trace_model::Arg;
@@ -19,11 +18,10 @@ use super::dock::PanelState;
 use super::histogram::histogram_ui;
 use super::tabs::hints::badge;
 use super::tabs::ops;
-use crate::keys::hint;
 use crate::panels::widgets::{value_grid, value_row};
 use view::panels::histogram::Histogram;
 use view::panels::transfer::transfer;
-use view::timeline::bands::{StepBand, heading_of, step_at};
+use view::timeline::bands::{heading_of, step_at};
 
 /// Arguments longer than this are truncated.
 const LONG: usize = 300;
@@ -46,7 +44,7 @@ pub fn details_ui(
     context: PanelContext<'_>,
     known: DetailsContext<'_>,
     memory: &mut PanelState,
-    out: &mut Vec<ViewCommand>,
+    out: &mut ViewCommands,
 ) {
     let trace = context.trace;
     let Some(selected) = context.state.place.selection else {
@@ -117,7 +115,7 @@ fn transfer_ui(
     ui: &mut Ui,
     context: PanelContext<'_>,
     slice: SliceRef<'_>,
-    out: &mut Vec<ViewCommand>,
+    out: &mut ViewCommands,
 ) {
     let model = &context.trace.model;
     let overlap = context.reports.ready::<Overlap>();
@@ -130,8 +128,7 @@ fn transfer_ui(
         ui.link(model.slice(ends.other).name())
             .on_hover_text("Show the other end of the transfer")
             .sends(out, ViewCommand::GoTo(ends.other));
-        let about = ui.label(format!("({})", ends.about));
-        about.on_hover_text(
+        ui.label(format!("({})", ends.about)).on_hover_text(
             "From the start of the first op to the end of the last, by the clock that timed them",
         );
     });
@@ -158,7 +155,7 @@ fn heading_ui(
     context: PanelContext<'_>,
     slice: SliceRef<'_>,
     memory: &mut PanelState,
-    out: &mut Vec<ViewCommand>,
+    out: &mut ViewCommands,
 ) {
     let trace = context.trace;
     ui.add_space(4.0);
@@ -169,7 +166,7 @@ fn heading_ui(
     }
     // The buttons are as wide as they were in the last frame, and in the same order as below the name.
     let id = ui.scope_id().with("width of buttons");
-    let width: f32 = ui.data(|data| data.get_temp(id)).unwrap_or(0.0);
+    let width: f32 = kept(ui, id).unwrap_or(0.0);
     ui.horizontal(|ui| {
         let left = ui.cursor().left();
         let room = ui.available_width();
@@ -178,10 +175,13 @@ fn heading_ui(
             name_ui(ui, context, slice);
         });
         ui.add_space((left + room - width - ui.cursor().left()).max(0.0));
-        let buttons = ui.horizontal(|ui| buttons_ui(ui, trace, slice, memory, out));
-        let needed = buttons.response.rect.width();
+        let needed = ui
+            .horizontal(|ui| buttons_ui(ui, trace, slice, memory, out))
+            .response
+            .rect
+            .width();
         if (needed - width).abs() > 0.5 {
-            ui.data_mut(|data| data.insert_temp(id, needed));
+            keep(ui, id, needed);
             ui.ctx().request_discard("the width of buttons is known");
         }
     });
@@ -195,7 +195,7 @@ fn buttons_ui(
     trace: &OpenTrace,
     slice: SliceRef<'_>,
     memory: &mut PanelState,
-    out: &mut Vec<ViewCommand>,
+    out: &mut ViewCommands,
 ) {
     ui.button("Zoom to it")
         .hint_above("Click twice to show only this slice", "focus")
@@ -205,13 +205,10 @@ fn buttons_ui(
     {
         out.push(ViewCommand::GoTo(longest));
     }
-    let highlighted = ViewCommand::Highlight(Some(HighlightedLabels::new(
-        slice.name(),
-        trace.labels_named(slice.name()).iter().copied(),
-    )));
+    let labels = trace.labels_named(slice.name()).iter().copied();
     ui.button("All of this name")
         .hint_above("Highlight them, then step through them", "")
-        .sends(out, highlighted);
+        .sends(out, ViewCommand::highlight(slice.name(), labels));
     if slice.op().is_some()
         && ui
             .button("In Ops")
@@ -240,7 +237,7 @@ fn name_ui(ui: &mut Ui, context: PanelContext<'_>, slice: SliceRef<'_>) {
         let group = trace.classes.class(op).group;
         badge(ui, group.title(), theme::current(ui).group(group));
     }
-    let name = egui::Label::new(RichText::new(heading_of(slice)).heading().strong()).truncate();
+    let name = Label::new(RichText::new(heading_of(slice)).heading().strong()).truncate();
     ui.add(name.show_tooltip_when_elided(false))
         .on_hover_text(slice.name());
 }
@@ -250,7 +247,7 @@ fn timing_ui(
     trace: &OpenTrace,
     slice: SliceRef<'_>,
     steps: &[StepBand],
-    out: &mut Vec<ViewCommand>,
+    out: &mut ViewCommands,
 ) {
     let model = &trace.model;
     section(ui, "Timing");
@@ -295,23 +292,19 @@ fn timing_ui(
         } else if let Some(step) = step_at(steps, slice.start()).and_then(|place| steps.get(place))
         {
             ui.weak("Step");
-            if ui
-                .link(step.name())
+            ui.link(step.name())
                 .on_hover_text(format!(
                     "{}: the slice begins while it runs. Click to show the step",
                     step.title
                 ))
-                .clicked()
-            {
-                out.push(ViewCommand::Show(step.range));
-            }
+                .sends(out, ViewCommand::Show(step.range));
             ui.end_row();
         }
     });
 }
 
 /// The slices at the other ends of its flows.
-fn flows_ui(ui: &mut Ui, trace: &OpenTrace, slice: SliceRef<'_>, out: &mut Vec<ViewCommand>) {
+fn flows_ui(ui: &mut Ui, trace: &OpenTrace, slice: SliceRef<'_>, out: &mut ViewCommands) {
     let model = &trace.model;
     let incoming: Vec<SliceId> = model
         .flows_to(slice.id())
@@ -335,8 +328,7 @@ fn flows_ui(ui: &mut Ui, trace: &OpenTrace, slice: SliceRef<'_>, out: &mut Vec<V
                 ui.weak(direction);
                 let name = model.slice(end).name();
                 let link =
-                    egui::Label::new(RichText::new(name).color(ui.visuals().hyperlink_color))
-                        .truncate();
+                    Label::new(RichText::new(name).color(ui.visuals().hyperlink_color)).truncate();
                 let link = ui.add(link.sense(Sense::click()));
                 link.labeled(Role::Link, name);
                 link.sends(out, ViewCommand::GoTo(end));
@@ -355,11 +347,12 @@ fn args_ui(ui: &mut Ui, args: &JobAnswer<Vec<Arg>>) {
                 .on_hover_text("All arguments, one per line")
                 .clicked()
         {
-            let lines: Vec<String> = args
-                .iter()
-                .map(|arg| format!("{}\t{}", arg.name, arg.value))
-                .collect();
-            ui.ctx().copy_text(lines.join("\n"));
+            let lines = joined(
+                args.iter()
+                    .map(|arg| format!("{}\t{}", arg.name, arg.value)),
+                "\n",
+            );
+            ui.ctx().copy_text(lines);
         }
     });
     match args {

@@ -1,7 +1,6 @@
 //! What the op of the selected slice costs, and how close it comes to its limits.
 
 use crate::panels::prelude::*;
-use crate::times::time;
 use analysis::reports::Overlap;
 
 use super::rows::{STATIC, section, static_row};
@@ -18,7 +17,7 @@ pub(super) fn op_ui(
     ui: &mut Ui,
     context: PanelContext<'_>,
     slice: SliceRef<'_>,
-    out: &mut Vec<ViewCommand>,
+    out: &mut ViewCommands,
 ) {
     let Some(id) = slice.op() else { return };
     if limits_ui(ui, context, slice, id) {
@@ -63,13 +62,9 @@ pub(super) fn op_ui(
             let text = model.str(source);
             let short =
                 SourcePlace::parse(text).map_or_else(|| text.to_owned(), |place| place.short());
-            if ui
-                .link(short)
+            ui.link(short)
                 .on_hover_text(format!("{text}\nClick to see the line and its stack"))
-                .clicked()
-            {
-                out.push(source::TAB.show());
-            }
+                .sends(out, source::TAB.show());
             ui.end_row();
         }
         if let Some(bundles) = &op.bundles {
@@ -92,9 +87,10 @@ pub(super) fn op_ui(
 
 /// How close the op comes to the hardware limits, and its exposed time. Returns whether anything was shown.
 fn limits_ui(ui: &mut Ui, context: PanelContext<'_>, slice: SliceRef<'_>, op: OpId) -> bool {
-    let ops = context.reports.ready::<Ops>();
-    let ops =
-        ops.and_then(|report| Some((report, report.rows.iter().find(|row| row.op == Some(op))?)));
+    let ops = context
+        .reports
+        .ready::<Ops>()
+        .and_then(|report| Some((report, report.rows.iter().find(|row| row.op == Some(op))?)));
     let overlap = context.reports.ready::<Overlap>();
     let transfer = overlap.and_then(|report| transfer_of(&context.trace.model, report, slice));
     if ops.is_none() && transfer.is_none() {

@@ -1,7 +1,6 @@
 //! The critical path of the step of the selected slice, once its row is shown.
 
 use crate::panels::prelude::*;
-use crate::times::time;
 
 use super::rows::section;
 use crate::panels::widgets::{value_grid, value_row};
@@ -13,8 +12,11 @@ type PathOfSlice<'a> = (&'a PathOfStep, Picos);
 
 /// The critical path of the step of a slice, if it is known.
 pub(super) fn path_of<'a>(trace: &'a OpenTrace, slice: SliceRef<'_>) -> Option<PathOfSlice<'a>> {
-    let data = trace.tree.derived(DerivedTrack::CriticalPath)?;
-    data.paths.of(slice, slice.track_ref().group)
+    trace
+        .tree
+        .derived(DerivedTrack::CriticalPath)?
+        .paths
+        .of(slice, slice.track_ref().group)
 }
 
 /// What the step waits for by kind, and how much of it is this slice.

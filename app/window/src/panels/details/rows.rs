@@ -1,7 +1,6 @@
 //! Rows and headings of the details.
 
 use crate::panels::prelude::*;
-use crate::times::time;
 
 use crate::panels::tabs::hints::badge;
 
@@ -10,7 +9,7 @@ pub(super) const STATIC: &str = "static: by the compiler's cost model, for one e
 /// A time that can be copied in picoseconds.
 pub(super) fn time_row(ui: &mut Ui, title: &str, value: Picos) {
     ui.weak(title);
-    let label = ui.add(egui::Label::new(time(value)).selectable(true).extend());
+    let label = ui.add(Label::new(time(value)).selectable(true).extend());
     label.context_menu(|ui| {
         if ui
             .button(format!("Copy {} (picoseconds)", value.ps()))
@@ -29,7 +28,7 @@ pub(super) fn section(ui: &mut Ui, title: &str) {
         .small()
         .strong()
         .color(theme::current(ui).text_weak);
-    ui.add(egui::Label::new(text).extend());
+    ui.add(Label::new(text).extend());
 }
 
 pub(super) fn static_row(ui: &mut Ui, title: &str, value: &str, hint: &str) {

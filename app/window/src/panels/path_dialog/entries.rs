@@ -64,10 +64,9 @@ pub fn expanded(text: &str) -> PathBuf {
 pub fn entries(folder: &Path, all: bool) -> Result<Vec<PathEntry>, String> {
     let read = fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let is_readable = |name: &str| {
-        let extensions = IMPORTERS
+        IMPORTERS
             .iter()
-            .flat_map(|importer| importer.format().extensions);
-        extensions
+            .flat_map(|importer| importer.format().extensions)
             .map(|extension| format!(".{extension}"))
             .any(|ending| name.ends_with(&ending))
     };

@@ -6,8 +6,6 @@ mod entries;
 use crate::panels::prelude::*;
 
 use super::controls::with_controls;
-use super::widgets::dialog;
-use crate::platform;
 use entries::{PathEntry, common_beginning, entries, expanded, name_at, split, typed_anew};
 use view::panels::source::{SourcePrefix, prefix_to};
 
@@ -52,11 +50,12 @@ pub struct PathDialog {
 impl PathDialog {
     /// A dialog that begins in `folder`.
     pub fn new(folder: Option<&Path>, purpose: PathPurpose, wake: &WakeUi) -> Self {
-        let folder = folder
+        let mut text = folder
             .map(Path::to_owned)
             .or_else(|| std::env::current_dir().ok())
-            .unwrap_or_default();
-        let mut text = folder.display().to_string();
+            .unwrap_or_default()
+            .display()
+            .to_string();
         if !text.ends_with(std::path::MAIN_SEPARATOR) {
             text.push(std::path::MAIN_SEPARATOR);
         }
@@ -82,7 +81,7 @@ impl PathDialog {
     /// A dialog for a place to save at, instead of the dialog of the system.
     pub fn to_save(name: &str, why: String, wake: &WakeUi) -> Self {
         let mut dialog = Self::new(None, PathPurpose::Save, wake);
-        dialog.text.push_str(name);
+        dialog.text += name;
         dialog.notice = Some(why);
         dialog
     }
@@ -162,7 +161,7 @@ impl PathDialog {
                     });
                 });
                 if let Some(notice) = &self.notice {
-                    ui.label(RichText::new(notice).color(theme::current(ui).warning));
+                    ui.colored_label(theme::current(ui).warning, notice);
                 }
                 ui.separator();
                 self.list_ui(ui, &mut answer);
@@ -340,7 +339,7 @@ impl PathDialog {
     /// Completes the typed beginning to the name of an entry.
     fn complete(&mut self, entry: &PathEntry) {
         self.text.truncate(name_at(&self.text));
-        self.text.push_str(&entry.name);
+        self.text += &entry.name;
         if !entry.is_file {
             self.text.push(std::path::MAIN_SEPARATOR);
         }

@@ -15,7 +15,6 @@ use self::columns::{ColumnNeed, ShownColumns, needs};
 use super::copy::row_menu;
 use super::follow::ScrollToSelection;
 use super::number::shown;
-use view::time_format::TimeFormat;
 
 /// Height of a row.
 pub(super) const ROW: f32 = 20.0;
@@ -100,12 +99,13 @@ fn order(table: &Table, filter: &str, by: Option<(usize, bool)>) -> Vec<u32> {
             Cell::Float(_) | Cell::Missing => false,
         })
     };
-    let rows = table
+    let mut order: Vec<u32> = table
         .rows
         .iter()
         .enumerate()
-        .filter(|(_, row)| filter.is_empty() || holds(row));
-    let mut order: Vec<u32> = rows.map(|(number, _)| number as u32).collect();
+        .filter(|(_, row)| filter.is_empty() || holds(row))
+        .map(|(number, _)| number as u32)
+        .collect();
     if let Some((column, descending)) = by {
         let cell = |row: u32| {
             table
@@ -278,7 +278,7 @@ pub fn heading_row_ui(ui: &mut Ui) -> (Rect, Painter) {
     painter.hline(
         rect.x_range(),
         rect.bottom() - 0.5,
-        Stroke::new(1.0, theme::current(ui).edge),
+        (1.0, theme::current(ui).edge),
     );
     (rect, painter)
 }
@@ -359,11 +359,7 @@ pub fn order_mark(painter: &Painter, cell: Rect, descending: bool, color: Color3
     } else {
         cell.top() + 1.0
     };
-    painter.hline(
-        cell.left() + 2.0..=cell.right() - 2.0,
-        y,
-        Stroke::new(2.0, color),
-    );
+    painter.hline(cell.left() + 2.0..=cell.right() - 2.0, y, (2.0, color));
 }
 
 #[cfg(test)]

@@ -23,8 +23,7 @@ struct ComparisonPanel;
 impl TabPanel for ComparisonPanel {
     fn ui(&mut self, ui: &mut Ui, tab: TabContent<'_>) {
         if let (Some(other), Some(tables)) = (tab.context.other, tab.comparison) {
-            let selected = tab.context.state.place.selection;
-            let selected = selected.map(|slice| tab.context.trace.model.slice(slice).name());
+            let selected = tab.context.selected().map(SliceRef::name);
             tables.ui(ui, other.compared, selected, tab.out);
         }
     }

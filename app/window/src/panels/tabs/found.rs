@@ -11,7 +11,6 @@ use crate::panels::search::count_text;
 use crate::panels::table::{PAD, heading_row_ui, order_mark, write_cell};
 use view::search::{OrderBy, SearchResults, order, table};
 use view::state::FOUND_TAB;
-use view::time_format::TimeFormat;
 use view::viewport::tick_label;
 
 pub const TAB: Tab = Tab {
@@ -115,7 +114,7 @@ fn found_ui(
     context: PanelContext<'_>,
     order: Option<&[u32]>,
     list: &mut ResultList,
-    out: &mut Vec<AppCommand>,
+    out: &mut AppCommands,
 ) {
     let PanelContext { trace, state, .. } = context;
     let Some(found) = context.search.latest().filter(|_| state.is_searching()) else {
@@ -274,7 +273,7 @@ fn row_ui(
                 write_cell(
                     &painter,
                     cell,
-                    &times::time(measured_range(own, &trace.model).dur()),
+                    &time(measured_range(own, &trace.model).dur()),
                     false,
                     &font,
                     theme.text,
@@ -320,7 +319,7 @@ fn start_text(trace: &OpenTrace, at: Timestamp) -> String {
     let extent = trace.model.extent();
     let at = at.since_origin();
     if times::format() != TimeFormat::Digits {
-        return times::time(at);
+        return time(at);
     }
     let digits = extent.dur().ps().max(1).ilog10().saturating_sub(6);
     tick_label(at, Picos::from_ps(10_i64.pow(digits)))

@@ -50,7 +50,7 @@ fn findings_ui(ui: &mut Ui, context: PanelContext<'_>) {
         ui.strong(doctor.nothing_found());
     }
     if let Some(which) = doctor.not_applicable {
-        ui.add(egui::Label::new(remark(which)).wrap());
+        ui.add(Label::new(remark(which)).wrap());
     }
     for finding in &doctor.findings {
         let (word, color) = match finding.severity {
@@ -61,12 +61,12 @@ fn findings_ui(ui: &mut Ui, context: PanelContext<'_>) {
         ui.horizontal_top(|ui| {
             badge(ui, word, color);
             ui.vertical(|ui| {
-                ui.add(egui::Label::new(&*with_controls(&finding.message)).wrap());
+                ui.add(Label::new(&*with_controls(&finding.message)).wrap());
                 for text in [finding.evidence.as_str(), finding.cure]
                     .into_iter()
                     .filter(|text| !text.is_empty())
                 {
-                    ui.add(egui::Label::new(remark(with_controls(text))).wrap());
+                    ui.add(Label::new(remark(with_controls(text))).wrap());
                 }
             });
         });

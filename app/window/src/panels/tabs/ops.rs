@@ -154,7 +154,7 @@ fn nested_ui(ui: &mut Ui, trees: &mut OpTrees) {
                 .map_or("", |(_, word)| word)
         };
         let shown = own.map_or("then …", word);
-        let list = egui::ComboBox::from_id_salt(("nested", at))
+        let list = ComboBox::from_id_salt(("nested", at))
             .selected_text(shown)
             .width(110.0)
             .show_ui(ui, |ui| {
@@ -183,8 +183,8 @@ fn tree_ui(
     ui: &mut Ui,
     context: PanelContext<'_>,
     trees: &mut OpTrees,
-    commands: &mut Vec<AppCommand>,
-    out: &mut Vec<ViewCommand>,
+    commands: &mut AppCommands,
+    out: &mut ViewCommands,
 ) {
     let Some(report) = context.report_ui::<Ops>(ui) else {
         return;
@@ -202,21 +202,21 @@ fn tree_ui(
     let Some((_, _, root)) = &trees.made else {
         return;
     };
-    ui.with_layout(egui::Layout::right_to_left(Align::Min), |ui| {
+    ui.with_layout(Layout::right_to_left(Align::Min), |ui| {
         csv_ui(ui, "op_tree", || Some(root.table()), commands);
     });
     if trees.is_icicle {
         return icicle_ui(ui, context.trace, (root, spec.time), &mut trees.zoom, out);
     }
     heading_ui(ui, ui.available_width() - 12.0);
-    let selected = context.state.place.selection;
-    let own = selected.and_then(|slice| context.trace.model.slice(slice).op());
     let mut walk = TreeWalk {
         context,
         whole: root.self_time_ps,
         over: report.sums_over,
-        own,
-        follows: trees.follow.replace_selection(selected),
+        own: context.selected_op(),
+        follows: trees
+            .follow
+            .replace_selection(context.state.place.selection),
         out,
     };
     ScrollArea::vertical()
@@ -240,14 +240,14 @@ struct TreeWalk<'a> {
     own: Option<OpId>,
     /// Whether the selection just changed elsewhere, so that its row must be scrolled into view.
     follows: bool,
-    out: &'a mut Vec<ViewCommand>,
+    out: &'a mut ViewCommands,
 }
 
 impl TreeWalk<'_> {
     fn node_ui(&mut self, ui: &mut Ui, node: &OpNode, depth: usize, around: Id) {
         let id = around.with(&node.title);
         let has_children = !node.children.is_empty();
-        let mut open = ui.data(|data| data.get_temp::<bool>(id)).unwrap_or(false);
+        let mut open = kept::<bool>(ui, id).unwrap_or(false);
         // If the op has no row of its own, the row of its branch is selected.
         let is_own = !open && self.own.is_some_and(|own| node.ops.contains(&own));
         let row = node_row_ui(ui, node, (self.whole, self.over), depth, open, is_own);
@@ -256,7 +256,7 @@ impl TreeWalk<'_> {
         }
         if row.clicked() && has_children {
             open = !open;
-            ui.data_mut(|data| data.insert_temp(id, open));
+            keep(ui, id, open);
         }
         if row.clicked() {
             let labels = self.context.trace.labels_of(&node.ops);
@@ -264,11 +264,7 @@ impl TreeWalk<'_> {
                 self.out
                     .extend(self.context.trace.longest(&labels).map(ViewCommand::GoTo));
             }
-            self.out
-                .push(ViewCommand::Highlight(Some(HighlightedLabels::new(
-                    &node.title,
-                    labels,
-                ))));
+            self.out.push(ViewCommand::highlight(&node.title, labels));
         }
         if open {
             self.children_ui(ui, node, depth + 1, id);
@@ -278,7 +274,7 @@ impl TreeWalk<'_> {
     /// The children of a branch with the most self time, and the sum of the others.
     fn children_ui(&mut self, ui: &mut Ui, node: &OpNode, depth: usize, around: Id) {
         let more = around.with("more");
-        let shown = ui.data(|data| data.get_temp::<usize>(more)).unwrap_or(MOST);
+        let shown = kept::<usize>(ui, more).unwrap_or(MOST);
         for child in node.children.iter().take(shown) {
             self.node_ui(ui, child, depth, around);
         }
@@ -296,7 +292,7 @@ impl TreeWalk<'_> {
                 group_digits(rest.len() as u64)
             );
             if ui.link(RichText::new(text).small()).clicked() {
-                ui.data_mut(|data| data.insert_temp(more, shown + MOST));
+                keep(ui, more, shown + MOST);
             }
         });
     }

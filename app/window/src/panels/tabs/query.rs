@@ -4,8 +4,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::prelude::*;
+use egui::Modifiers;
 use egui::text::{LayoutJob, TextFormat};
-use egui::{ComboBox, Modifiers};
 
 use crate::panels::table::SortedTable;
 use crate::panels::tables::trace_table_ui;
@@ -208,14 +208,13 @@ fn tables_of(session: &Session, scope: Scope) -> Result<TableDescriptions, Strin
     let mut database = Database::new(session, scope).map_err(|error| error.to_string())?;
     let tables = database.tables().map_err(|error| error.to_string())?;
     let about = |table: &Arc<session::tables::DataTable>| {
-        let columns: Vec<&str> = table.columns.iter().map(|column| &*column.name).collect();
-        (table.name.clone(), columns.join(", "), table.about.clone())
+        let columns = joined(table.columns.iter().map(|column| &*column.name), ", ");
+        (table.name.clone(), columns, table.about.clone())
     };
     let view = |view: &QueryView| {
-        let columns: Vec<&str> = view.columns().collect();
         (
             view.name.to_owned(),
-            columns.join(", "),
+            joined(view.columns(), ", "),
             view.about.to_owned(),
         )
     };
@@ -232,8 +231,8 @@ fn result_ui(
     result: &QueryResult,
     sql: Option<&str>,
     sorted: &mut SortedTable,
-    out: &mut Vec<AppCommand>,
-    view: &mut Vec<ViewCommand>,
+    out: &mut AppCommands,
+    view: &mut ViewCommands,
 ) {
     let table = &result.table;
     if let Some(sql) = sql {
@@ -254,7 +253,7 @@ fn result_ui(
 }
 
 /// The button that shows the rows as a track, or takes the track away.
-fn track_ui(ui: &mut Ui, state: &ViewState, sql: &str, table: &Table, view: &mut Vec<ViewCommand>) {
+fn track_ui(ui: &mut Ui, state: &ViewState, sql: &str, table: &Table, view: &mut ViewCommands) {
     let shown = state.queries.iter().position(|query| query.sql == sql);
     if let Some(number) = shown {
         let item = TreeItem::Derived(DerivedTrack::Query(number));
@@ -441,18 +440,18 @@ fn error_ui(ui: &mut Ui, error: &QueryError) {
         .next()
         .map(|c| c.to_uppercase().collect())
         .unwrap_or_default();
-    ui.label(RichText::new(format!("{first}{}", letters.as_str())).color(color));
+    ui.colored_label(color, format!("{first}{}", letters.as_str()));
     if let Some((sql, at)) = &error.place
         && let Some(word) = sql.get(word_at(sql, *at)).filter(|word| !word.is_empty())
     {
         let line = sql
             .get(..*at)
             .map_or(1, |before| before.matches('\n').count() + 1);
-        ui.label(RichText::new(format!("at “{word}” in line {line}")).weak());
+        ui.weak(format!("at “{word}” in line {line}"));
     }
     if let Some(help) = &error.help {
         ui.add_space(4.0);
-        ui.label(RichText::new(help).small());
+        ui.small(help);
     }
 }
 

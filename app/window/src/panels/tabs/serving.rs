@@ -4,9 +4,6 @@
 use super::prelude::*;
 use analysis::reports::host::serving::{ServedRequest, ServingReport};
 use analysis::reports::{Serving, ServingPhase};
-use egui::StrokeKind;
-
-use crate::theme::Theme;
 
 pub const TAB: Tab = Tab {
     id: "serving",
@@ -42,7 +39,7 @@ const MOST_HEIGHT: f32 = 320.0;
 const AXIS: f32 = 16.0;
 
 /// The rows, where annotations have ids of requests.
-fn requests_ui(ui: &mut Ui, context: PanelContext<'_>, out: &mut Vec<ViewCommand>) {
+fn requests_ui(ui: &mut Ui, context: PanelContext<'_>, out: &mut ViewCommands) {
     let Some(report) = context.reports.ready::<Serving>() else {
         return;
     };
@@ -58,7 +55,7 @@ fn requests_ui(ui: &mut Ui, context: PanelContext<'_>, out: &mut Vec<ViewCommand
     section_ui(
         ui,
         "Requests over time",
-        &format!("{count} in {}", times::time(whole.dur())),
+        &format!("{count} in {}", time(whole.dur())),
     );
     legend_ui(ui);
     let row = ((MOST_HEIGHT - AXIS) / report.requests.len().max(1) as f32)
@@ -117,7 +114,7 @@ fn legend_ui(ui: &mut Ui) {
         ] {
             let (rect, _) = ui.allocate_exact_size(vec2(10.0, 10.0), Sense::hover());
             ui.painter().rect_filled(rect, 2.0, color(theme, phase));
-            ui.label(RichText::new(name).small());
+            ui.small(name);
         }
     });
 }
@@ -184,7 +181,7 @@ fn paint(ui: &Ui, context: PanelContext<'_>, report: &ServingReport, place: &Req
             painter.rect_stroke(
                 whole.expand(3.0),
                 2.0,
-                Stroke::new(1.5, theme.selection),
+                (1.5, theme.selection),
                 StrokeKind::Outside,
             );
         }
@@ -195,7 +192,7 @@ fn paint(ui: &Ui, context: PanelContext<'_>, report: &ServingReport, place: &Req
     painter.text(
         left,
         Align2::LEFT_CENTER,
-        times::time(Picos::ZERO),
+        time(Picos::ZERO),
         font.clone(),
         theme.text_weak,
     );
@@ -203,7 +200,7 @@ fn paint(ui: &Ui, context: PanelContext<'_>, report: &ServingReport, place: &Req
     painter.text(
         right,
         Align2::RIGHT_CENTER,
-        times::time(place.whole.dur()),
+        time(place.whole.dur()),
         font,
         theme.text_weak,
     );
@@ -225,7 +222,7 @@ fn request_ui(ui: &mut Ui, request: &ServedRequest) {
         ("latency", request.latency_ps),
     ];
     for (name, ps) in known.into_iter().filter_map(|(name, ps)| Some((name, ps?))) {
-        ui.label(format!("{name}: {}", times::time(ps)));
+        ui.label(format!("{name}: {}", time(ps)));
     }
     if let Some(tokens) = request.decode_tokens {
         ui.label(format!("{} after the first", counted(tokens, "token")));

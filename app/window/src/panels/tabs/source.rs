@@ -1,17 +1,13 @@
 //! The source of ops: the text of a file with the self time of each line beside it, and the stack of the selected op.
 
 use super::prelude::*;
-use crate::times::time;
 use analysis::counted;
-use egui::ComboBox;
 
 use crate::panels::timed_lines::{TimedLine, timed_lines_ui};
-use crate::platform;
 use view::panels::source::{
     FileTimes, SourcePlace, SourcePrefix, SourceText, files, is_library, locate, own_frame, read,
     stack_of,
 };
-use view::panels::target::RowTarget;
 
 pub const TAB: Tab = Tab {
     id: "source",
@@ -77,7 +73,7 @@ impl SourcePanel {
     fn ask(&mut self, context: PanelContext<'_>) {
         if let Some(slice) = context.state.place.selection
             && self.followed.replace(slice) != Some(slice)
-            && let Some(op) = context.trace.model.slice(slice).op()
+            && let Some(op) = context.selected_op()
         {
             let session = context.trace.session.clone();
             self.stack.ask(op, move |_| Ok(stack_of(&session, op)));
@@ -180,12 +176,7 @@ impl TabPanel for SourcePanel {
 
 /// The stack of the selected op; a click shows the line of a frame.
 fn stack_ui(ui: &mut Ui, context: PanelContext<'_>, panel: &mut SourcePanel) {
-    let Some(op) = context
-        .state
-        .place
-        .selection
-        .and_then(|slice| context.trace.model.slice(slice).op())
-    else {
+    let Some(op) = context.selected_op() else {
         return;
     };
     let Some(stack) = panel
@@ -232,7 +223,7 @@ fn stack_ui(ui: &mut Ui, context: PanelContext<'_>, panel: &mut SourcePanel) {
 }
 
 /// The choice of the file, and the button that opens it in an editor.
-fn head_ui(ui: &mut Ui, panel: &mut SourcePanel, all: &[FileTimes], out: &mut Vec<AppCommand>) {
+fn head_ui(ui: &mut Ui, panel: &mut SourcePanel, all: &[FileTimes], out: &mut AppCommands) {
     let Some((file, line)) = panel.place.clone() else {
         return;
     };
@@ -241,19 +232,20 @@ fn head_ui(ui: &mut Ui, panel: &mut SourcePanel, all: &[FileTimes], out: &mut Ve
         let list = ComboBox::from_id_salt("source file")
             .width(220.0)
             .height(420.0)
-            .selected_text(short(&file));
-        let list = list.show_ui(ui, |ui| {
-            for own in all {
-                let text = format!("{}  {}", short(&own.file), time(own.self_time_ps));
-                if ui
-                    .selectable_label(own.file == file, text)
-                    .on_hover_text(&own.file)
-                    .clicked()
-                {
-                    (panel.place, panel.scrolls) = (Some((own.file.clone(), own.hottest())), true);
+            .selected_text(short(&file))
+            .show_ui(ui, |ui| {
+                for own in all {
+                    let text = format!("{}  {}", short(&own.file), time(own.self_time_ps));
+                    if ui
+                        .selectable_label(own.file == file, text)
+                        .on_hover_text(&own.file)
+                        .clicked()
+                    {
+                        (panel.place, panel.scrolls) =
+                            (Some((own.file.clone(), own.hottest())), true);
+                    }
                 }
-            }
-        });
+            });
         list.response
             .labeled(Role::ComboBox, format_args!("Source file: {file}"));
         list.response.on_hover_text(&file);
@@ -271,13 +263,13 @@ fn head_ui(ui: &mut Ui, panel: &mut SourcePanel, all: &[FileTimes], out: &mut Ve
     });
 }
 
-fn missing_ui(ui: &mut Ui, file: &str, has_ops: bool, out: &mut Vec<AppCommand>) {
+fn missing_ui(ui: &mut Ui, file: &str, has_ops: bool, out: &mut AppCommands) {
     let rest = if has_ops {
         "; the lines with ops:"
     } else {
         ", and no op is on a line of it."
     };
-    ui.label(RichText::new(format!("{file} is not on this machine{rest}")).small());
+    ui.small(format!("{file} is not on this machine{rest}"));
     if platform::IN_BROWSER {
         return;
     }

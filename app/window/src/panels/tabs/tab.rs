@@ -69,8 +69,8 @@ pub struct TabContent<'a> {
     pub reports: Vec<&'static str>,
     pub tables: &'a mut TableBrowser,
     pub comparison: Option<&'a mut ComparisonTables>,
-    pub out: &'a mut Vec<AppCommand>,
-    pub view: &'a mut Vec<ViewCommand>,
+    pub out: &'a mut AppCommands,
+    pub view: &'a mut ViewCommands,
 }
 
 impl TabContent<'_> {

@@ -93,8 +93,11 @@ pub fn link(opened: &[&Path], place: &str) -> String {
         let whole = is_local.then(|| std::path::absolute(path).ok()).flatten();
         quoted(&whole.map_or(text, |whole| whole.to_string_lossy().into_owned().into()))
     };
-    let paths: Vec<String> = opened.iter().map(path).collect();
-    format!("systole open {} --view {}", paths.join(" "), quoted(place))
+    format!(
+        "systole open {} --view {}",
+        joined(opened.iter().map(path), " "),
+        quoted(place)
+    )
 }
 
 /// Shows the place in the address of the window: there is none.

@@ -45,7 +45,7 @@ pub fn code_ui(ui: &mut Ui, id: &str, code: Option<&str>) {
                 .scroll_bar_visibility(visibility)
                 .show(ui, |ui| {
                     ui.spacing_mut().item_spacing.y = 0.0;
-                    ui.add(egui::Label::new(text).extend());
+                    ui.add(Label::new(text).extend());
                     ui.add_space(if is_wide { ABOVE_BAR } else { 0.0 });
                 });
             if is_hidden && is_wide {
@@ -60,14 +60,14 @@ fn copy_ui(ui: &mut Ui, id: &str, code: &str) {
         ui.scope_id().with(("copied", id)),
         ui.input(|input| input.time),
     );
-    let copied: Option<f64> = ui.data(|data| data.get_temp(place));
+    let copied: Option<f64> = kept(ui, place);
     let left = copied.map_or(0.0, |at| at + ANSWERED - now);
     let answer = if left > 0.0 { "copied" } else { "Copy code" };
     let button = ui.small_button(answer);
     button.labeled(Role::Button, format_args!("{answer} of {id}"));
     if button.clicked() {
         ui.ctx().copy_text(code.to_owned());
-        ui.data_mut(|data| data.insert_temp(place, now));
+        keep(ui, place, now);
         ui.ctx().request_repaint();
     } else if left > 0.0 {
         ui.ctx()

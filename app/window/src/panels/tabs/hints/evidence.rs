@@ -4,9 +4,9 @@ use crate::panels::tabs::prelude::*;
 use analysis::counted;
 use analysis::critical_path::CriticalPathReport;
 use analysis::facts::SumOver;
-use analysis::hints::{FindingPlace, Hint, HintEvidence};
+use analysis::hints::{FindingPlace, HintEvidence};
 
-use crate::times::{provenance, time};
+use crate::times::provenance;
 use view::state::DerivedRows;
 
 /// Ops named on a card before it is opened.
@@ -17,7 +17,7 @@ pub(super) fn ops_ui(
     trace: &OpenTrace,
     (hint, over): (&Hint, SumOver),
     open: bool,
-    out: &mut Vec<ViewCommand>,
+    out: &mut ViewCommands,
 ) {
     if hint.ops.is_empty() {
         return;
@@ -38,15 +38,13 @@ pub(super) fn ops_ui(
             {
                 let labels = trace.labels_of(&BTreeSet::from([op.op]));
                 out.extend(trace.longest(&labels).map(ViewCommand::GoTo));
-                out.push(ViewCommand::Highlight(Some(HighlightedLabels::new(
-                    &op.name, labels,
-                ))));
+                out.push(ViewCommand::highlight(&op.name, labels));
             }
             let each = time(over.each_ps(op.self_time_ps));
             let of = over.title(["Self time in a step on a device", "Self time on a device"]);
-            ui.label(RichText::new(each).small()).on_hover_text(of);
+            ui.small(each).on_hover_text(of);
             let place = op.source.as_deref().unwrap_or(&op.program);
-            ui.add(egui::Label::new(remark(place)).truncate());
+            ui.add(Label::new(remark(place)).truncate());
         });
     }
     if hint.ops.len() > shown {
@@ -66,7 +64,7 @@ pub(super) fn path_ui(
     ui: &mut Ui,
     hint: &Hint,
     report: Option<&CriticalPathReport>,
-    out: &mut Vec<ViewCommand>,
+    out: &mut ViewCommands,
 ) {
     let Some(report) = report.filter(|_| !hint.ops.is_empty()) else {
         return;
@@ -132,7 +130,7 @@ pub fn can_show(hint: &Hint) -> bool {
 }
 
 /// What shows the evidence on the timeline.
-pub fn evidence_commands(trace: &OpenTrace, hint: &Hint) -> Vec<ViewCommand> {
+pub fn evidence_commands(trace: &OpenTrace, hint: &Hint) -> ViewCommands {
     let highlighted = ops_to_highlight(trace, hint);
     let first = hint
         .ops

@@ -7,9 +7,8 @@ mod what_if;
 use analysis::counted;
 
 use crate::panels::tabs::prelude::*;
-use crate::times::time;
 use analysis::critical_path::CriticalPaths;
-use analysis::hints::{Hint, HintSeverity, Hints, HintsReport, Page, SECTIONS, SavingBy, rule};
+use analysis::hints::{HintSeverity, Hints, HintsReport, Page, SECTIONS, SavingBy, rule};
 use egui::{CollapsingHeader, Margin};
 
 pub use self::code::code_ui;
@@ -19,7 +18,6 @@ use self::what_if::{WhatIfState, hint_what_if_ui, what_if_ui};
 use crate::panels::controls::with_controls;
 use crate::panels::late::late_ui;
 use crate::panels::widgets::sentence_ui;
-use crate::theme::{Theme, readable_on};
 use analysis::sentence;
 use render::hints::{doubt, worth};
 
@@ -91,7 +89,7 @@ fn report_ui(
     context: PanelContext<'_>,
     report: &HintsReport,
     cards: &mut HintCards,
-    out: &mut Vec<ViewCommand>,
+    out: &mut ViewCommands,
 ) {
     if report.hints.is_empty() {
         ui.strong("No rule found anything to improve.");
@@ -131,7 +129,7 @@ fn wanted() -> Id {
 
 /// Goes to a card when its tab is shown: its first button has the focus then, and Tab goes on to the others.
 pub fn come_to(ui: &Ui, id: &'static str) {
-    ui.data_mut(|data| data.insert_temp(wanted(), id));
+    keep(ui, wanted(), id);
 }
 
 fn take_wanted(ui: &Ui, id: &'static str) -> bool {
@@ -153,7 +151,7 @@ fn card_ui(
     hint: &Hint,
     report: &HintsReport,
     cards: &mut HintCards,
-    out: &mut Vec<ViewCommand>,
+    out: &mut ViewCommands,
 ) {
     let (theme, trace) = (theme::current(ui), context.trace);
     let open = cards.open.entry(hint.id).or_insert(false);
@@ -246,7 +244,7 @@ fn what_if_button(
 fn also_ui(ui: &mut Ui, hint: &Hint) {
     for other in &hint.also {
         ui.add_space(2.0);
-        ui.label(RichText::new(format!("The same time: {} ({})", other.title, other.id)).strong());
+        ui.strong(format!("The same time: {} ({})", other.title, other.id));
         remedy_ui(
             ui,
             "or",
@@ -336,23 +334,13 @@ fn paragraph_ui(ui: &mut Ui, text: &str) {
     let keeps_lines =
         text.starts_with("```") || text.lines().all(|line| line.starts_with(['-', ' ', '|']));
     if text.starts_with("```") {
-        let code: Vec<&str> = text
-            .lines()
-            .filter(|line| !line.starts_with("```"))
-            .collect();
-        ui.label(RichText::new(code.join("\n")).monospace().size(11.5));
+        let code = joined(text.lines().filter(|line| !line.starts_with("```")), "\n");
+        ui.label(RichText::new(code).monospace().size(11.5));
     } else if keeps_lines {
         ui.label(text.replace('`', ""));
     } else {
         ui.label(
-            with_controls(
-                &text
-                    .split_whitespace()
-                    .collect::<Vec<_>>()
-                    .join(" ")
-                    .replace('`', ""),
-            )
-            .into_owned(),
+            with_controls(&joined(text.split_whitespace(), " ").replace('`', "")).into_owned(),
         );
     }
 }
@@ -372,17 +360,14 @@ fn silent_ui(ui: &mut Ui, report: &HintsReport) {
     );
     CollapsingHeader::new(RichText::new(title).small()).show(ui, |ui| {
         for rule in &report.cannot_tell {
-            ui.label(RichText::new(format!("{}  {}", rule.id, rule.title)).small());
+            ui.small(format!("{}  {}", rule.id, rule.title));
             ui.label(remark(with_controls(&rule.reason)));
         }
         for hint in &report.suppressed {
-            ui.label(
-                RichText::new(format!(
-                    "{}  {} — suppressed: {}",
-                    hint.id, hint.title, hint.reason
-                ))
-                .small(),
-            );
+            ui.small(format!(
+                "{}  {} — suppressed: {}",
+                hint.id, hint.title, hint.reason
+            ));
         }
     });
 }

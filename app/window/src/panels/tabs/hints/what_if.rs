@@ -1,11 +1,10 @@
 //! What if: sliders that change links, copies, collectives or one op, and the step that a replay of the run predicts.
 
 use crate::panels::tabs::prelude::*;
-use analysis::hints::{Hint, HintOp};
+use analysis::hints::HintOp;
 use analysis::what_if::{Prediction, Scenario, SharedReplay};
 use egui::Slider;
 
-use crate::panels::widgets::check_box;
 use view::drawing::shortened;
 
 /// Letters of the title of a slider.
@@ -75,16 +74,10 @@ impl WhatIfState {
 /// The sliders and what they would change; one is for the selected op.
 pub fn what_if_ui(ui: &mut Ui, context: PanelContext<'_>, state: &mut WhatIfState) {
     let model = &context.trace.model;
-    let selected = context
-        .state
-        .place
-        .selection
-        .and_then(|slice| model.slice(slice).op());
-    let named = |op| WhatIfOps {
+    let selected = context.selected_op().map(|op| WhatIfOps {
         title: model.str(model.op(op).name).to_owned(),
         ops: BTreeSet::from([op]),
-    };
-    let selected = selected.map(named);
+    });
     egui::Grid::new("what if")
         .num_columns(2)
         .spacing([12.0, 4.0])

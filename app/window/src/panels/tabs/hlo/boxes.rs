@@ -46,7 +46,7 @@ fn box_ui(ui: &mut Ui, node: &HloNode, rect: Rect, sums: Option<&str>) -> bool {
         ui.scope_id().with(("hlo node", &node.op.name)),
         Sense::click(),
     );
-    let time = node.op.self_time_ps.map(times::time);
+    let time = node.op.self_time_ps.map(time);
     let self_time = time.map_or_else(
         || "no time of its own".to_owned(),
         |time| format!("self {time}"),
@@ -56,10 +56,8 @@ fn box_ui(ui: &mut Ui, node: &HloNode, rect: Rect, sums: Option<&str>) -> bool {
     let is_center = node.relation == NodeRelation::Center;
     // A new instruction in the middle is scrolled into view, once.
     let shown = ui.scope_id().with("hlo center");
-    if is_center
-        && ui.data(|data| data.get_temp::<String>(shown)).as_deref() != Some(&*node.op.name)
-    {
-        ui.data_mut(|data| data.insert_temp(shown, node.op.name.to_string()));
+    if is_center && kept::<String>(ui, shown).as_deref() != Some(&*node.op.name) {
+        keep(ui, shown, node.op.name.to_string());
         ui.scroll_to_rect(rect, Some(Align::Center));
     }
     let edge = match () {

@@ -58,7 +58,7 @@ pub fn diff_ui<'a>(
     (found, table): (&'a ProgramDiff, &Table),
     side: TraceSide,
     sorted: &mut SortedTable,
-    out: &mut Vec<AppCommand>,
+    out: &mut AppCommands,
 ) -> Option<&'a HloOp> {
     ui.horizontal_wrapped(|ui| {
         ui.strong(format!("A: {}  ·  B: {}", found.first, found.second));

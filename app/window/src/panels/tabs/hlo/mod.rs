@@ -15,7 +15,6 @@ use self::text::text_ui;
 
 use crate::panels::table::{RowReactions, SortedTable};
 use crate::panels::tables::one_table_ui;
-use view::panels::target::RowTarget;
 
 pub const TAB: Tab = Tab {
     id: "hlo",
@@ -240,7 +239,7 @@ impl TabPanel for HloPanel {
 }
 
 /// The command that goes to the longest slice of an instruction; `None` if it has no slices of its own.
-fn lead(context: PanelContext<'_>, name: &str, ops: &[OpId], view: &mut Vec<ViewCommand>) {
+fn lead(context: PanelContext<'_>, name: &str, ops: &[OpId], view: &mut ViewCommands) {
     let labels = context.trace.labels_of(&ops.iter().copied().collect());
     if !labels.is_empty() {
         view.extend(
@@ -272,12 +271,10 @@ fn head_ui(ui: &mut Ui, panel: &mut HloPanel, context: PanelContext<'_>) {
             HloMode::Around => {}
             HloMode::Text | HloMode::Diff => program_ui(ui, panel, context),
             HloMode::Found => {
-                let field =
-                    TextEdit::singleline(&mut panel.words).hint_text("opcode:fusion train.py");
-                let response = ui.add(field.desired_width(220.0));
-                response.labeled(Role::TextInput, "Search instructions");
+                let (label, hint) = ("Search instructions", "opcode:fusion train.py");
+                let field = text_field(ui, &mut panel.words, label, hint, 220.0);
                 if std::mem::take(&mut panel.types) {
-                    response.request_focus();
+                    field.request_focus();
                 }
             }
         }
@@ -302,7 +299,7 @@ fn radius_ui(ui: &mut Ui, panel: &mut HloPanel) {
             panel.radius = next;
         }
         if change < 0 {
-            ui.label(RichText::new(format!("radius {}", panel.radius)).small());
+            ui.small(format!("radius {}", panel.radius));
         }
     }
 }
@@ -321,14 +318,14 @@ fn program_ui(ui: &mut Ui, panel: &mut HloPanel, context: PanelContext<'_>) {
     let mut wanted = own;
     let sums = context.sums_over();
     let sums = sums.as_deref().unwrap_or("on all devices");
-    egui::ComboBox::from_id_salt("program")
+    ComboBox::from_id_salt("program")
         .width(220.0)
         .selected_text(title(own).unwrap_or_default())
         .show_ui(ui, |ui| {
             for row in &list.rows {
                 let time = row
                     .self_time_ps
-                    .map_or_else(String::new, |ps| format!("  {}, {sums}", times::time(ps)));
+                    .map_or_else(String::new, |ps| format!("  {}, {sums}", time(ps)));
                 ui.selectable_value(&mut wanted, Some(row.id), format!("{}{time}", row.program));
             }
         });
@@ -345,20 +342,16 @@ fn around_ui(
     context: PanelContext<'_>,
     around: &AroundOp,
     next: &mut Clicked,
-    view: &mut Vec<ViewCommand>,
+    view: &mut ViewCommands,
 ) {
     let found = &around.found;
     ui.horizontal_wrapped(|ui| {
         ui.strong(&found.center);
-        ui.label(
-            RichText::new(format!(
-                "in {} · {}",
-                found.program,
-                found.known_from.title()
-            ))
-            .small()
-            .weak(),
-        );
+        ui.label(remark(format!(
+            "in {} · {}",
+            found.program,
+            found.known_from.title()
+        )));
         for caller in &found.called_by {
             if ui
                 .link(RichText::new(format!("inside {caller}")).small())

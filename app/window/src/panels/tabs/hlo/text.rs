@@ -13,20 +13,16 @@ pub(super) fn text_ui(
     sums: Option<&str>,
 ) -> Option<(String, Vec<OpId>)> {
     let id = ui.scope_id().with("program text filter");
-    let mut filter = ui
-        .data(|data| data.get_temp::<String>(id))
-        .unwrap_or_default();
+    let mut filter = kept::<String>(ui, id).unwrap_or_default();
     ui.horizontal_wrapped(|ui| {
-        let field = TextEdit::singleline(&mut filter).hint_text("Lines that contain");
-        let response = ui.add(field.desired_width(190.0));
-        response.labeled(Role::TextInput, "Filter lines");
+        text_field(ui, &mut filter, "Filter lines", "Lines that contain", 190.0);
         let known = text.self_time_ps.map_or_else(String::new, |ps| {
             let sums = sums.unwrap_or("on all devices");
-            format!(" · self {}; times are {sums}", times::time(ps))
+            format!(" · self {}; times are {sums}", time(ps))
         });
         remark_ui(ui, &format!("{} lines{known}", text.lines.len()));
     });
-    ui.data_mut(|data| data.insert_temp(id, filter.clone()));
+    keep(ui, id, filter.clone());
     for note in &text.notes {
         ui.label(remark(note));
     }
@@ -48,8 +44,9 @@ pub(super) fn text_ui(
         .iter()
         .filter_map(|line| line.self_time_ps)
         .max()
-        .unwrap_or_default();
-    let longest = longest.ps().max(1) as f32;
+        .unwrap_or_default()
+        .ps()
+        .max(1) as f32;
     let letters = text.lines.iter().map(|line| line.text.len()).max();
     let size = (lines.len(), letters.unwrap_or(0));
     let line_at = |at: usize| text.lines.get(*lines.get(at)?);

@@ -120,7 +120,7 @@ fn about(device: &DeviceBar) -> Vec<String> {
             share(time, device.window_ps)
         )
     };
-    let window = times::time(device.window_ps);
+    let window = time(device.window_ps);
     let of = format!(
         "Times {}; of {window}, from its first op to the end of its last.",
         times::origin()
@@ -138,7 +138,7 @@ fn sum_ui(ui: &mut Ui, group: OpGroup, time: Picos, all: &DeviceTime) {
         ui.label(group.title());
         at_right(ui, |ui| {
             let right = |ui: &mut Ui, width: f32, text: RichText| {
-                let layout = egui::Layout::right_to_left(Align::Center);
+                let layout = Layout::right_to_left(Align::Center);
                 ui.allocate_ui_with_layout(vec2(width, 16.0), layout, |ui| {
                     ui.set_min_width(width);
                     ui.label(text);

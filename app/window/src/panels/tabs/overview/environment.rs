@@ -15,7 +15,7 @@ use crate::panels::widgets::{value_grid, value_row};
 const HEALTH: f32 = 20.0;
 
 /// Whether the capture is complete enough to be trusted.
-pub fn health_ui(ui: &mut Ui, context: PanelContext<'_>, out: &mut Vec<ViewCommand>) {
+pub fn health_ui(ui: &mut Ui, context: PanelContext<'_>, out: &mut ViewCommands) {
     match context.whole.get::<Doctor>() {
         Ok(Some(_)) => {}
         Ok(None) => return ui.add_space(HEALTH),
@@ -46,7 +46,7 @@ pub fn health_ui(ui: &mut Ui, context: PanelContext<'_>, out: &mut Vec<ViewComma
         } else {
             text
         };
-        ui.add(egui::Label::new(remark(text)).sense(Sense::click()))
+        ui.add(Label::new(remark(text)).sense(Sense::click()))
             .on_hover_text("Show what is known about the capture")
             .sends(out, health::TAB.show());
     });
@@ -120,7 +120,7 @@ pub fn environment_ui(ui: &mut Ui, context: PanelContext<'_>) {
                 for fact in &doctor.facts {
                     let of = format!("of {}", fact.of_whom());
                     ui.weak(&fact.name).on_hover_text(&of);
-                    let value = egui::Label::new(&fact.value).truncate().selectable(true);
+                    let value = Label::new(&fact.value).truncate().selectable(true);
                     ui.add(value).on_hover_text(format!("{}\n{of}", fact.value));
                     ui.end_row();
                 }

@@ -12,7 +12,6 @@ use crate::panels::controls::with_controls;
 use crate::panels::copy::text_menu;
 use crate::panels::late::late_ui;
 use crate::panels::widgets::{sentence_ui, with_whole_quantities};
-use crate::theme::Theme;
 use view::overview::{FIGURES, KeyFigure};
 
 /// Height of the sentence about the run, which takes two lines.
@@ -21,7 +20,7 @@ const SENTENCE: f32 = 34.0;
 const CARD: f32 = 48.0;
 
 /// What limits the run in one sentence, what ran, and what happens once.
-pub fn limit_ui(ui: &mut Ui, context: PanelContext<'_>, view: &mut Vec<ViewCommand>) {
+pub fn limit_ui(ui: &mut Ui, context: PanelContext<'_>, view: &mut ViewCommands) {
     let theme = theme::current(ui);
     let overview = context.reports.overview();
     let limit = context.reports.limit();
@@ -48,10 +47,14 @@ pub fn limit_ui(ui: &mut Ui, context: PanelContext<'_>, view: &mut Vec<ViewComma
     }
     late_ui(ui, context, view);
     let slices = counted(context.trace.model.slice_count() as u64, "slice");
-    let ran = overview.ran.on_devices_of(&context.whole.overview().ran);
-    let ran = ran.words(times::time).into_iter().chain([slices]);
-    remark_ui(ui, &ran.collect::<Vec<_>>().join("  ·  "));
-    if let Some(outside) = overview.outside(times::time) {
+    let ran = overview
+        .ran
+        .on_devices_of(&context.whole.overview().ran)
+        .words(time)
+        .into_iter()
+        .chain([slices]);
+    remark_ui(ui, &joined(ran, "  ·  "));
+    if let Some(outside) = overview.outside(time) {
         remark_ui(ui, &outside);
     }
 }
@@ -101,10 +104,10 @@ pub fn figures_ui(ui: &mut Ui, context: PanelContext<'_>) {
         return waiting_ui(ui);
     }
     cards_ui(ui, &first);
-    let others = overview
+    let others: Vec<&KeyFigure> = overview
         .figures()
-        .filter(|figure| first.iter().all(|own| !std::ptr::eq(*own, *figure)));
-    let others: Vec<&KeyFigure> = others.collect();
+        .filter(|figure| first.iter().all(|own| !std::ptr::eq(*own, *figure)))
+        .collect();
     if !others.is_empty() {
         ui.collapsing("More figures", |ui| cards_ui(ui, &others));
     }
@@ -140,12 +143,11 @@ fn cards_ui(ui: &mut Ui, figures: &[&KeyFigure]) {
 
 /// Metrics without a value, in one line; the tooltip has the reasons.
 fn unknown_ui(ui: &mut Ui, figures: &[&KeyFigure]) {
-    let titles: Vec<&str> = figures.iter().map(|figure| figure.title).collect();
+    let titles = joined(figures.iter().map(|figure| figure.title), "; ");
     // Some names hold commas.
-    let text = format!("Not known: {}", titles.join("; "));
-    let label = egui::Label::new(remark(text)).wrap().sense(Sense::click());
-    let response = ui.add(label);
-    response.on_hover_ui(|ui| {
+    let text = format!("Not known: {titles}");
+    let label = Label::new(remark(text)).wrap().sense(Sense::click());
+    ui.add(label).on_hover_ui(|ui| {
         for figure in figures {
             ui.strong(figure.title);
             for line in about(figure) {

@@ -1,7 +1,7 @@
 //! The first hints: what to do, what it saves of a step, and one click to the evidence.
 
 use crate::panels::tabs::prelude::*;
-use analysis::hints::{Hint, HintsReport};
+use analysis::hints::HintsReport;
 use egui::Link;
 
 use crate::panels::controls::with_controls;
@@ -18,7 +18,7 @@ const HINTS: usize = 3;
 const FIRST_HINT: f32 = 150.0;
 
 /// The first hints; the first of them with its code.
-pub fn to_do_ui(ui: &mut Ui, context: PanelContext<'_>, out: &mut Vec<ViewCommand>) {
+pub fn to_do_ui(ui: &mut Ui, context: PanelContext<'_>, out: &mut ViewCommands) {
     let Some(report) = &context.reports.overview().hints else {
         if context.reports.limit().is_pending() {
             section_ui(ui, "What to do", "");
@@ -36,8 +36,7 @@ pub fn to_do_ui(ui: &mut Ui, context: PanelContext<'_>, out: &mut Vec<ViewComman
     } else {
         ""
     };
-    let about = section_ui(ui, "What to do", about);
-    about.on_hover_text(
+    section_ui(ui, "What to do", about).on_hover_text(
         "First what limits the loop, then by saving, weighted by how sure the rule is. The word in front says how \
          much of a step it may save.",
     );
@@ -61,7 +60,7 @@ fn hint_ui(
     context: PanelContext<'_>,
     (hint, report): (&Hint, &HintsReport),
     before: &[&Hint],
-    out: &mut Vec<ViewCommand>,
+    out: &mut ViewCommands,
 ) {
     let theme = theme::current(ui);
     ui.horizontal_wrapped(|ui| {
@@ -77,7 +76,7 @@ fn hint_ui(
         ui.label(remark(hint.id));
     });
     ui.horizontal_wrapped(|ui| {
-        let saving = worth(hint, report, times::time);
+        let saving = worth(hint, report, time);
         sentence_ui(ui, &saving, |text| text.small().color(theme.accent));
         if let Some(shared) = shared(hint, before) {
             ui.label(remark(shared));

@@ -137,7 +137,7 @@ pub fn top_ops_ui(
     ui: &mut Ui,
     context: PanelContext<'_>,
     made: &mut TopOps,
-    out: &mut Vec<ViewCommand>,
+    out: &mut ViewCommands,
 ) {
     let Some(report) = context.reports.ready::<Ops>() else {
         return;
@@ -157,8 +157,7 @@ pub fn top_ops_ui(
     section_ui(ui, "Ops", &about);
     let width = ui.available_width();
     heading_ui(ui, width);
-    let selected = context.state.place.selection;
-    let own = selected.and_then(|slice| trace.model.slice(slice).op());
+    let own = context.selected_op();
     let TopOps {
         open,
         rows,
@@ -225,15 +224,17 @@ pub fn top_ops_ui(
 }
 
 /// What a click shows: the slices of the row, and of a single op the longest.
-fn shows(row: &TopOpsRow, report: &OpsReport, trace: &OpenTrace) -> Vec<ViewCommand> {
-    let ops = row.ops.iter();
-    let ops: BTreeSet<_> = ops.filter_map(|&op| report.rows.get(op)?.op).collect();
+fn shows(row: &TopOpsRow, report: &OpsReport, trace: &OpenTrace) -> ViewCommands {
+    let ops: BTreeSet<_> = row
+        .ops
+        .iter()
+        .filter_map(|&op| report.rows.get(op)?.op)
+        .collect();
     let labels = trace.labels_of(&ops);
     let longest = (!row.is_family()).then(|| trace.longest(&labels)).flatten();
-    let mut commands: Vec<ViewCommand> = longest.map(ViewCommand::GoTo).into_iter().collect();
+    let mut commands: ViewCommands = longest.map(ViewCommand::GoTo).into_iter().collect();
     if !labels.is_empty() {
-        let highlighted = HighlightedLabels::new(&*row.title, labels);
-        commands.push(ViewCommand::Highlight(Some(highlighted)));
+        commands.push(ViewCommand::highlight(&row.title, labels));
     }
     commands
 }
