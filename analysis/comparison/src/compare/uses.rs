@@ -128,8 +128,9 @@ impl GroupSum {
 
     fn change(self, name: String) -> GroupChange {
         let [base, cand] = self.largest;
-        let largest = cand.or(base);
-        let (source, weights) = largest.map_or((None, None), |op| (op.source, op.weights));
+        let (source, weights) = cand
+            .or(base)
+            .map_or((None, None), |op| (op.source, op.weights));
         GroupChange {
             name,
             times: TimesOfSides::new(self.time_ps[0], self.time_ps[1]),
@@ -168,7 +169,8 @@ pub(super) fn uses(
     }
     let mut uses: Vec<UseChange> = Vec::new();
     // Times in each step: of the groups, and of the uses as far as all their groups have them.
-    let (mut of_groups, mut of_uses) = (Vec::new(), Vec::new());
+    let mut of_groups = Vec::new();
+    let mut of_uses = Vec::new();
     for ((id, name), mut sum) in sums {
         if uses.last().is_none_or(|last| last.id != id) {
             uses.push(UseChange::new(id));
@@ -209,10 +211,10 @@ pub(super) fn uses(
             (one.finding, one.p) = (Some(test.finding), test.p);
         }
         one.times = one.groups.iter().map(|group| group.times).sum();
-        one.groups
-            .sort_by(|a, b| largest_first(&a.times, &b.times).then(a.name.cmp(&b.name)));
+        let size = |group: &GroupChange| group.times.change_ps.abs();
+        largest_number_first(&mut one.groups, size, |group| &group.name);
     }
-    uses.sort_by(|a, b| largest_first(&a.times, &b.times).then(a.id.cmp(&b.id)));
+    largest_number_first(&mut uses, |one| one.times.change_ps.abs(), |one| &one.id);
     uses
 }
 
@@ -230,8 +232,10 @@ fn tests(
             }
         }
     }
-    let test = |(first, second): &StepTimesOfSides| MetricChange::tested(first, second, options);
-    let mut tests: Vec<MetricChange> = sides.iter().map(test).collect();
+    let mut tests: Vec<MetricChange> = sides
+        .iter()
+        .map(|(first, second)| MetricChange::tested(first, second, options))
+        .collect();
     correct(&mut tests, sides, effect_ps(base, options), options);
     tests
 }
@@ -297,10 +301,6 @@ fn use_of_idle(cause: &str) -> TimeUse {
         COMPILE_WAIT => TimeUse::Compile,
         _ => TimeUse::Idle,
     }
-}
-
-fn largest_first(a: &TimesOfSides, b: &TimesOfSides) -> std::cmp::Ordering {
-    b.change_ps.abs().total_cmp(&a.change_ps.abs())
 }
 
 /// Adds the times of an op in each step of each run.
