@@ -100,8 +100,8 @@ pub struct OpOnPath {
 
 impl Analysis for CriticalPaths {
     type Report = CriticalPathReport;
-    const ID: &'static str = "critical_path";
-    const TITLE: &'static str = "Critical path";
+    const ID: &str = "critical_path";
+    const TITLE: &str = "Critical path";
 
     fn run(cx: &Context<'_>) -> Result<CriticalPathReport> {
         let steps = cx.report::<Steps>()?;
@@ -165,7 +165,8 @@ impl PathSums {
 impl CriticalPathReport {
     fn of(cx: &Context<'_>, paths: impl Iterator<Item = CriticalPath>) -> Self {
         let model = cx.model;
-        let (mut steps, mut length_ps) = (0, Picos::ZERO);
+        let mut steps = 0;
+        let mut length_ps = Picos::ZERO;
         let mut sums = PathSums::new(model);
         // An op with inner ops is several pieces of a path.
         let mut seen = vec![false; model.slice_count()];
@@ -193,13 +194,6 @@ impl CriticalPathReport {
         }
         let each = |time: Picos| time.as_ps_f64() / steps.max(1) as f64;
         let share = |time: Picos| Percent::of(time, length_ps);
-        let kind = |&(waits_for, time): &(WaitsFor, Picos)| KindOnPath {
-            kind: waits_for.kind,
-            cause: waits_for.cause,
-            each_ps: each(time),
-            time_ps: time,
-            percent: share(time),
-        };
         let device = |(group, time): (GroupId, &Option<Picos>)| {
             time.map(|time| DeviceOnPath {
                 device: model.device_name(group),
@@ -217,10 +211,20 @@ impl CriticalPathReport {
                 percent: share(time),
                 occurrences,
             };
-        let mut kinds: Vec<_> = sums.kinds.iter().map(kind).collect();
+        let mut kinds: Vec<_> = sums
+            .kinds
+            .iter()
+            .map(|&(waits_for, time)| KindOnPath {
+                kind: waits_for.kind,
+                cause: waits_for.cause,
+                each_ps: each(time),
+                time_ps: time,
+                percent: share(time),
+            })
+            .collect();
         kinds.sort_by_key(|row| (Reverse(row.time_ps), row.kind, row.cause));
         let mut ops: Vec<_> = sums.ops(model).iter().map(op).collect();
-        ops.sort_by(|a, b| b.time_ps.cmp(&a.time_ps).then_with(|| a.name.cmp(&b.name)));
+        largest_first(&mut ops, |op| op.time_ps, |op| &op.name);
         Self {
             statement: statement(&kinds, steps),
             steps,

@@ -80,11 +80,7 @@ pub fn compare_kernels(
         let runs = row.cand_runs.unwrap_or(0) as f64;
         change.map_or(0.0, |(cand, base)| (cand - base).abs() * runs)
     };
-    rows.sort_by(|a, b| {
-        size(b)
-            .total_cmp(&size(a))
-            .then_with(|| a.base_kernel.cmp(&b.base_kernel))
-    });
+    largest_number_first(&mut rows, size, |row| &row.base_kernel);
     rows.extend(base.into_iter().map(|one| only(Some(one), None)));
     rows.extend(cand.into_iter().map(|one| only(None, Some(one))));
     let assumed = Percent(options.assumed_spread_percent);
@@ -114,7 +110,8 @@ fn take_pairs<'a>(
 ) {
     let by_key =
         |side: &[&'a KernelTiming]| grouped(side.iter().filter_map(|&one| Some((key(one)?, one))));
-    let (first, second) = (by_key(base), by_key(cand));
+    let first = by_key(base);
+    let second = by_key(cand);
     let begin = pairs.len();
     for (key, own) in first {
         if let ([one], Some([other])) = (&own[..], second.get(&key).map(Vec::as_slice)) {

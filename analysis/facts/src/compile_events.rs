@@ -72,7 +72,8 @@ pub struct CompileEvents<'a> {
 impl<'a> CompileEvents<'a> {
     /// Collects the events of all host threads.
     pub fn collect(cx: &Context<'a>, window: TimeRange) -> Self {
-        let (model, classes) = (cx.model, cx.fact::<HostClasses>());
+        let model = cx.model;
+        let classes = cx.fact::<HostClasses>();
         let role = |label: LabelId| {
             let name = || model.str(model.label(label).name);
             if classes.knows(label) {

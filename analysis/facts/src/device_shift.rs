@@ -20,15 +20,14 @@ pub fn shifted(model: &TraceModel, core: GroupId, range: TimeRange) -> TimeRange
     let Some(ops) = timed_ops(model, core) else {
         return range;
     };
-    let (mut first, mut last) = (OpBorders::default(), OpBorders::default());
+    let mut first = OpBorders::default();
+    let mut last = OpBorders::default();
     let mut members: Option<(TimeRange, TimeRange)> = None;
     for lane in model.lanes(ops) {
         // The ops of a lane follow each other: the outermost ones of a range suffice, and a range costs two searches,
         // however many ops it contains.
-        let (at_start, at_end) = (
-            model.slices_around(lane, range.start),
-            model.slices_around(lane, range.end),
-        );
+        let at_start = model.slices_around(lane, range.start);
+        let at_end = model.slices_around(lane, range.end);
         first.add(at_start, range.start);
         last.add(at_end, range.end);
         for op in [at_start.1, at_end.0].into_iter().flatten() {
@@ -44,10 +43,8 @@ pub fn shifted(model: &TraceModel, core: GroupId, range: TimeRange) -> TimeRange
     let Some((shown, timed)) = members else {
         return cut(model, core, range);
     };
-    let (start, end) = (
-        timed.start - (shown.start - range.start),
-        timed.end + (range.end - shown.end),
-    );
+    let start = timed.start - (shown.start - range.start);
+    let end = timed.end + (range.end - shown.end);
     let before = first
         .before
         .map_or(start, |(_, before)| before.min(timed.start));
@@ -67,7 +64,8 @@ pub(crate) fn cut(model: &TraceModel, core: GroupId, range: TimeRange) -> TimeRa
     };
     let place = |at: Timestamp| match around(at) {
         (Some((from, timed_from)), Some((to, timed_to))) if from < to => {
-            let (passed, whole) = (i128::from((at - from).ps()), i128::from((to - from).ps()));
+            let passed = i128::from((at - from).ps());
+            let whole = i128::from((to - from).ps());
             let passed = i128::from((timed_to - timed_from).ps()) * passed / whole;
             timed_from + Picos::from_ps(i64::try_from(passed).unwrap_or(i64::MAX))
         }

@@ -11,8 +11,7 @@ pub fn environment(cx: &Context<'_>) -> Option<Environment> {
         .as_deref()
         .cloned()
         .unwrap_or_default();
-    let sources = cx.model.sources().iter();
-    for (name, value) in sources.flat_map(|source| &source.facts) {
+    for (name, value) in cx.model.sources().iter().flat_map(|source| &source.facts) {
         found.add_recorded(name, value);
     }
     if !found.is_known() {

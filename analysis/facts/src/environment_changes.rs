@@ -62,11 +62,13 @@ impl EnvironmentSide {
     /// The side of runs with these environments and chips, which profiles tell whatever else is known.
     pub fn new(environments: Vec<Environment>, chips: impl IntoIterator<Item = String>) -> Self {
         let mut facts: BTreeMap<String, (String, BTreeSet<String>)> = BTreeMap::new();
-        let chips = chips.into_iter().map(|chip| Environment {
-            chip: Some(chip),
-            ..Environment::default()
-        });
-        let chips: Vec<Environment> = chips.collect();
+        let chips: Vec<Environment> = chips
+            .into_iter()
+            .map(|chip| Environment {
+                chip: Some(chip),
+                ..Environment::default()
+            })
+            .collect();
         for fact in environments
             .iter()
             .chain(&chips)

@@ -3,6 +3,7 @@
 //! The rules are data: the first that matches the stripped name wins. They are applied to labels, of which a trace has
 //! thousands, not to slices, of which it has millions. Names come from JAX, PJRT, libtpu, XLA and `PyTorch`/XLA.
 
+use engine::glob;
 use engine::prelude::*;
 use serde::Serialize;
 use trace_model::pausing;
@@ -48,195 +49,165 @@ use HostClass::{
     Trace, User, Wait,
 };
 
-/// How a rule matches a name.
-#[derive(Clone, Copy, Debug)]
-enum NameTest {
-    /// Equals the name.
-    Exactly(&'static str),
-    /// The name starts with it.
-    Begins(&'static str),
-    /// The name contains it.
-    Has(&'static str),
-    /// The name ends with it.
-    Ends(&'static str),
-}
-
-use NameTest::{Begins, Ends, Exactly, Has};
-
-impl NameTest {
-    fn matches(self, name: &str) -> bool {
-        match self {
-            Exactly(text) => name == text,
-            Begins(text) => name.starts_with(text),
-            Has(text) => name.contains(text),
-            Ends(text) => name.ends_with(text),
-        }
-    }
-}
-
-/// The first match wins. Single compiler passes are not listed: they run only inside one of the events listed here,
-/// so they would add no time.
-const RULES: &[(HostClass, &[NameTest])] = &[
-    (Trace, &[Has("trace_to_jaxpr")]),
+/// Patterns of the names of each class, in which `*` is any text. The first match wins. Single compiler passes are not
+/// listed: they run only inside one of the events listed here, so they would add no time.
+const RULES: &[(HostClass, &[&str])] = &[
+    (Trace, &["*trace_to_jaxpr*"]),
     (
         Lower,
         &[
-            Exactly("lower_sharding_computation"),
-            Exactly("lower_jaxpr_to_module"),
-            Has("jaxpr_to_mlir_module"),
+            "lower_sharding_computation",
+            "lower_jaxpr_to_module",
+            "*jaxpr_to_mlir_module*",
         ],
     ),
     (
         Compile,
         &[
-            Begins("backend_compile"),
-            Has("Compiler::Compile"),
-            Has("Compiler::RunBackend"),
-            Has("Compiler::RunHloPasses"),
-            Has("Client::Compile"),
-            Begins("XLA::TPU "),
-            Begins("XLA::JF "),
-            Begins("XlaCompile"),
-            Begins("XlaPass"),
-            Begins("XlaAutotunerMeasurement"),
-            Exactly("XlaCreateGpuExecutable"),
-            Exactly("XlaBufferAssignment"),
-            Exactly("XlaEmitLlvmIr"),
-            Exactly("XLAGraphExecutor::Compile"),
-            Has("TpuCompile"),
-            Begins("CompileAndLoad"),
+            "backend_compile*",
+            "*Compiler::Compile*",
+            "*Compiler::RunBackend*",
+            "*Compiler::RunHloPasses*",
+            "*Client::Compile*",
+            "XLA::TPU *",
+            "XLA::JF *",
+            "XlaCompile*",
+            "XlaPass*",
+            "XlaAutotunerMeasurement*",
+            "XlaCreateGpuExecutable",
+            "XlaBufferAssignment",
+            "XlaEmitLlvmIr",
+            "XLAGraphExecutor::Compile",
+            "*TpuCompile*",
+            "CompileAndLoad*",
         ],
     ),
     (
         Cache,
         &[
-            Has("compilation_cache"),
-            Has("compile_or_get_cached"),
-            Exactly("LoadProgramMaybeFromCache"),
-            Exactly("LoadProgramCacheMiss"),
+            "*compilation_cache*",
+            "*compile_or_get_cached*",
+            "LoadProgramMaybeFromCache",
+            "LoadProgramCacheMiss",
         ],
     ),
     (
         Load,
         &[
-            Exactly("LoadProgram"),
-            Exactly("LoadProgramAsync"),
-            Ends("Client::LoadInternal"),
-            Exactly("CopyProgramsToSharedMemory"),
+            "LoadProgram",
+            "LoadProgramAsync",
+            "*Client::LoadInternal",
+            "CopyProgramsToSharedMemory",
         ],
     ),
     (
         Dispatch,
         &[
-            Begins("PjitFunction("),
-            Exactly("ParseArguments"),
-            Exactly("shard_args"),
-            Exactly("cpp_pjit_shard_arg_fallback"),
-            Exactly("ExecuteReplicated.__call__"),
-            Has("LoadedExecutable::Execute"),
-            Begins("PJRT_LoadedExecutable_Execute"),
-            Has("ExecuteHelperOnSingleDevice"),
-            Has("ExecutePrepare"),
-            Has("ExecuteLaunch"),
-            Has("ExecuteSharded"),
-            Has("ExecutePortable"),
-            Has("CreateOutputs"),
-            Exactly("Handle input event recording"),
-            Begins("tpu::System::Execute"),
-            Exactly("DoEnqueueProgram"),
-            Exactly("EnqueueContinuationProgram"),
-            Exactly("EnqueueRequestLocked"),
-            Exactly("RunProgramRequest"),
-            Exactly("TpuExecuteOp"),
-            Begins("AllocateOutputBuffer"),
-            Exactly("AllocateRawBuffer"),
-            Exactly("DeferredTpuAllocator::Allocate"),
-            Exactly("Release semaphore"),
-            Exactly("Handle inputs"),
-            Begins("Handle outputs"),
-            Has("ComputationClient::Execute"),
-            Begins("ExecuteComputationWithBarrier"),
+            "PjitFunction(*",
+            "ParseArguments",
+            "shard_args",
+            "cpp_pjit_shard_arg_fallback",
+            "ExecuteReplicated.__call__",
+            "*LoadedExecutable::Execute*",
+            "PJRT_LoadedExecutable_Execute*",
+            "*ExecuteHelperOnSingleDevice*",
+            "*ExecutePrepare*",
+            "*ExecuteLaunch*",
+            "*ExecuteSharded*",
+            "*ExecutePortable*",
+            "*CreateOutputs*",
+            "Handle input event recording",
+            "tpu::System::Execute*",
+            "DoEnqueueProgram",
+            "EnqueueContinuationProgram",
+            "EnqueueRequestLocked",
+            "RunProgramRequest",
+            "TpuExecuteOp",
+            "AllocateOutputBuffer*",
+            "AllocateRawBuffer",
+            "DeferredTpuAllocator::Allocate",
+            "Release semaphore",
+            "Handle inputs",
+            "Handle outputs*",
+            "*ComputationClient::Execute*",
+            "ExecuteComputationWithBarrier*",
         ],
     ),
     (
         HostToDevice,
         &[
-            Begins("DevicePut"),
-            Exactly("batched_device_put"),
-            Has("BufferFromHost"),
-            Exactly("batched_copy_array_to_devices_with_sharding"),
-            Begins("BatchedCopyToDeviceWithSharding"),
-            Begins("tpu::System::TransferToDevice"),
-            Exactly("TransferH2DRequest"),
-            Exactly("H2D Dispatch"),
-            Ends("::TransferToDevice"),
-            Ends("::TransferShardsToDevice"),
-            Has("TransferToServer"),
-            Exactly("WriteHbm"),
-            Has("LinearizeInto"),
-            Begins("Linearize"),
-            Begins("XlaLinearize"),
-            Exactly("MapDmaBuffer"),
-            Has("CopyToMemoryViaPcieOrMemcpy"),
-            Exactly("PCIe/Memcpy Dispatch"),
+            "DevicePut*",
+            "batched_device_put",
+            "*BufferFromHost*",
+            "batched_copy_array_to_devices_with_sharding",
+            "BatchedCopyToDeviceWithSharding*",
+            "tpu::System::TransferToDevice*",
+            "TransferH2DRequest",
+            "H2D Dispatch",
+            "*::TransferToDevice",
+            "*::TransferShardsToDevice",
+            "*TransferToServer*",
+            "WriteHbm",
+            "*LinearizeInto*",
+            "Linearize*",
+            "XlaLinearize*",
+            "MapDmaBuffer",
+            "*CopyToMemoryViaPcieOrMemcpy*",
+            "PCIe/Memcpy Dispatch",
         ],
     ),
     (
         DeviceToHost,
         &[
-            Begins("tpu::System::TransferFromDevice"),
-            Exactly("TransferD2HRequest"),
-            Exactly("D2H Dispatch"),
-            Begins("TransferBufferFromDevice"),
-            Has("ToLiteral"),
-            Exactly("np.asarray(jax.Array)"),
-            Ends("copy_to_host_async"),
-            Ends("::TransferFromDevice"),
-            Has("::GetDataShard"),
-            Exactly("ReadHbm"),
-            Begins("Delinearize"),
-            Begins("XlaDelinearize"),
+            "tpu::System::TransferFromDevice*",
+            "TransferD2HRequest",
+            "D2H Dispatch",
+            "TransferBufferFromDevice*",
+            "*ToLiteral*",
+            "np.asarray(jax.Array)",
+            "*copy_to_host_async",
+            "*::TransferFromDevice",
+            "*::GetDataShard*",
+            "ReadHbm",
+            "Delinearize*",
+            "XlaDelinearize*",
         ],
     ),
     (
         Infeed,
-        &[
-            Has("InfeedEnqueue"),
-            Begins("Iterator"),
-            Begins("EnqueueTPUEmbedding"),
-        ],
+        &["*InfeedEnqueue*", "Iterator*", "EnqueueTPUEmbedding*"],
     ),
-    (Outfeed, &[Begins("OutfeedDequeue")]),
+    (Outfeed, &["OutfeedDequeue*"]),
     (
         Wait,
         &[
-            Begins("Wait for "),
+            "Wait for *",
             // A launch may wait here until earlier programs have ended.
-            Exactly("Acquire semaphore"),
-            Has("BlockUntilReady"),
-            Begins("BlockHostUntil"),
-            Has("BlockHostUntilReady"),
-            Has("block_until_ready"),
+            "Acquire semaphore",
+            "*BlockUntilReady*",
+            "BlockHostUntil*",
+            "*BlockHostUntilReady*",
+            "*block_until_ready*",
             // A thread that waits for a buffer or a future of PJRT.
-            Ends("Buffer::Await"),
-            Ends("Future::Await"),
-            Begins("PJRT_Event_Await"),
-            Exactly("ReadSyncFlag"),
-            Exactly("DeviceBarrier"),
-            Exactly("TensorCollectionBarrier"),
-            Exactly("CompleteCallbacks"),
+            "*Buffer::Await",
+            "*Future::Await",
+            "PJRT_Event_Await*",
+            "ReadSyncFlag",
+            "DeviceBarrier",
+            "TensorCollectionBarrier",
+            "CompleteCallbacks",
         ],
     ),
     (
         Lazy,
         &[
-            Exactly("StepMarker"),
-            Begins("SyncTensorsGraph"),
-            Exactly("SyncLiveTensorsGraph"),
-            Exactly("ScheduleSyncTensorsGraph"),
-            Exactly("CollectSyncTensors"),
-            Exactly("RunPostOrder"),
-            Exactly("ReshardData"),
+            "StepMarker",
+            "SyncTensorsGraph*",
+            "SyncLiveTensorsGraph",
+            "ScheduleSyncTensorsGraph",
+            "CollectSyncTensors",
+            "RunPostOrder",
+            "ReshardData",
         ],
     ),
 ];
@@ -269,7 +240,7 @@ pub fn classify(name: &str) -> HostClass {
     }
     RULES
         .iter()
-        .find(|(_, rules)| rules.iter().any(|rule| rule.matches(name)))
+        .find(|(_, patterns)| patterns.iter().any(|pattern| glob(pattern, name)))
         .map_or(User, |(class, _)| *class)
 }
 
@@ -342,13 +313,12 @@ impl HostClasses {
     /// Whether a runtime that compiles programs (JAX, XLA, `PyTorch`/XLA) recorded events; without them it is unknown
     /// whether anything was compiled.
     pub fn has_compiling_runtime(&self) -> bool {
-        let of_runtime = |class: &HostClass| {
+        self.classes.iter().flatten().any(|class| {
             matches!(
                 class,
                 Trace | Lower | Compile | Cache | Load | Dispatch | Lazy
             )
-        };
-        self.classes.iter().flatten().any(of_runtime)
+        })
     }
 
     /// Whether a label occurs on a host thread.

@@ -13,6 +13,7 @@ mod environment_changes;
 pub mod framework;
 pub mod host_class;
 mod host_events;
+mod largest_first;
 pub mod op_scan;
 pub mod prelude;
 mod programs;
@@ -43,6 +44,7 @@ pub use environment_changes::{
 pub use framework::Framework;
 pub use host_class::{HostClass, host_threads};
 pub use host_events::host_event_use;
+pub use largest_first::{largest_first, largest_number_first};
 pub use programs::hlo_for_now;
 pub use python_frame::PythonFrame;
 pub use steps::{Step, StepSource, StepsReport};

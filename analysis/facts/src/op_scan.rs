@@ -95,7 +95,8 @@ pub fn op_scan(cx: &Context<'_>, core: GroupId) -> Arc<OpScan> {
 }
 
 fn scan(cx: &Context<'_>, core: GroupId) -> OpScan {
-    let (model, classes) = (cx.model, cx.fact::<Arc<OpClasses>>());
+    let model = cx.model;
+    let classes = cx.fact::<Arc<OpClasses>>();
     let tracks: Vec<TrackId> = model.tracks_of_kind(core, TrackKind::Ops).collect();
     let mut extents = vec![ExtentSum::default(); tracks.len()];
     let mut lengths = LengthsByClock::default();
@@ -113,7 +114,8 @@ fn scan(cx: &Context<'_>, core: GroupId) -> OpScan {
         .map(|&track| model.spans_on(track).len())
         .sum();
     let mut cutter = SegmentCutter::with_capacity(count);
-    let (mut last, mut are_sorted) = (None, true);
+    let mut last = None;
+    let mut are_sorted = true;
     ops().for_each(|op| {
         let track = match &tracks[..] {
             [_] => Some(0),

@@ -7,5 +7,5 @@ pub use hardware::peaks::Peaks;
 pub use crate::TraceFacts as _;
 pub use crate::{
     CollectiveKind, HostClass, OpClass, OpClasses, OpGroup, SelfTimeSegment, Step, StepsReport,
-    SumOver, TimeUse, host_threads,
+    SumOver, TimeUse, host_threads, largest_first, largest_number_first,
 };

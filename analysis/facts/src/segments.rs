@@ -34,20 +34,18 @@ impl Segments {
             segment.is_none_or(|segment| window.encloses(segment.range))
         };
         if is_whole(inside.first()) && is_whole(inside.last()) {
-            let rows = self.rows.start + from..self.rows.start + from + inside.len();
             return Self {
                 all: Arc::clone(&self.all),
-                rows,
+                rows: self.rows.start + from..self.rows.start + from + inside.len(),
             };
         }
-        let clip = |segment: &SelfTimeSegment| {
+        let mut segments = Vec::with_capacity(inside.len());
+        segments.extend(inside.iter().filter_map(|segment| {
             Some(SelfTimeSegment {
                 range: segment.range.intersect(window)?,
                 ..*segment
             })
-        };
-        let mut segments = Vec::with_capacity(inside.len());
-        segments.extend(inside.iter().filter_map(clip));
+        }));
         segments.into()
     }
 
@@ -129,8 +127,10 @@ impl SegmentCutter {
     #[inline]
     fn emit(&mut self, segment: SelfTimeSegment, to: Timestamp) {
         if self.now < to {
-            let range = TimeRange::new(self.now, to);
-            self.out.push(SelfTimeSegment { range, ..segment });
+            self.out.push(SelfTimeSegment {
+                range: TimeRange::new(self.now, to),
+                ..segment
+            });
             self.now = to;
         }
     }

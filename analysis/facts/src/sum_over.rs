@@ -7,10 +7,14 @@ use super::window::{has_ops, own_extent};
 
 /// Whether no device ran ops outside the only step of a trace.
 fn is_all(cx: &Context<'_>, only: &Step) -> bool {
-    let cores = cx.model.tensor_cores().into_iter();
-    let mut with_ops = cores.filter(|&core| has_ops(cx.model, core));
+    let mut with_ops = cx
+        .model
+        .tensor_cores()
+        .into_iter()
+        .filter(|&core| has_ops(cx.model, core));
     with_ops.all(|core| {
-        let (own, span) = (own_extent(cx, core), only.span_on(core));
+        let own = own_extent(cx, core);
+        let span = only.span_on(core);
         own.zip(span).is_some_and(|(own, span)| {
             span.measured.start <= own.measured.start && own.measured.end <= span.measured.end
         })

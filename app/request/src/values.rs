@@ -159,7 +159,7 @@ impl FromStr for ServingArg {
     fn from_str(text: &str) -> Result<Self, String> {
         let (phase, pattern) = text.split_once('=').unwrap_or((text, ""));
         if ServingPhase::named(phase).is_none() || pattern.is_empty() {
-            let known = ServingPhase::ALL.map(ServingPhase::id).join(", ");
+            let known = ServingPhase::ALL.map(ServingPhase::title).join(", ");
             return Err(format!(
                 "write PHASE=PATTERN with one of the phases {known}: prefill=my_prefill*"
             ));

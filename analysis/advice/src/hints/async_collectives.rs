@@ -56,7 +56,8 @@ pub(super) fn advice(
     };
     let names =
         |list: &[&AsyncCollective]| joined(list.iter().map(|known| known.kind.as_str()), ", ");
-    let (mut sentences, mut setting) = (Vec::new(), None);
+    let mut sentences = Vec::new();
+    let mut setting = None;
     let switchable = of(&|known| !known.by_default && !known.flags.is_empty());
     if !switchable.is_empty() {
         let flags: BTreeSet<&str> = switchable

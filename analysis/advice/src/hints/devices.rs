@@ -26,8 +26,10 @@ impl CountedDevices {
     pub(super) fn busy(cx: &Context<'_>, ops: &OpsReport) -> Self {
         let balance = cx.report::<Balance>().ok();
         let devices = balance.iter().flat_map(|balance| &balance.devices);
-        let absent = devices.filter(|device| device.absence.is_some());
-        let absent: BTreeSet<GroupId> = absent.filter_map(|device| device.group).collect();
+        let absent: BTreeSet<GroupId> = devices
+            .filter(|device| device.absence.is_some())
+            .filter_map(|device| device.group)
+            .collect();
         let busy = Self::of(ops, |core| !absent.contains(&core.core));
         if busy.groups.is_empty() {
             Self::all(ops)
@@ -62,8 +64,10 @@ impl CountedDevices {
         if !self.are_busy {
             return row.self_time_ps;
         }
-        let own = row.per_core.iter();
-        let own = own.filter(|core| self.names.contains(&core.core));
+        let own = row
+            .per_core
+            .iter()
+            .filter(|core| self.names.contains(&core.core));
         own.map(|core| core.self_time_ps).sum()
     }
 

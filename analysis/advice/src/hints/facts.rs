@@ -66,11 +66,10 @@ impl StepTime {
 impl<'a> HintFacts<'a> {
     /// The facts of the scope of `cx`, computed when a rule asks for them.
     pub fn new(cx: &'a Context<'a>) -> Self {
-        let (framework, classes) = (Framework::of(cx.model), cx.classes());
         Self {
             cx,
-            framework,
-            classes,
+            framework: Framework::of(cx.model),
+            classes: cx.classes(),
             ops: OnceLock::new(),
             devices: OnceLock::new(),
             savings: Mutex::default(),
@@ -104,21 +103,18 @@ impl<'a> HintFacts<'a> {
     /// No device recorded ops, or a scenario needs what the capture does not record.
     pub(crate) fn saving(&self, changes: &[Scenario]) -> Result<Picos> {
         self.play(&[changes]);
-        let not_played = || Err("these changes were not replayed".into());
-        known(&locked(&self.savings), changes).unwrap_or_else(not_played)
+        known(&locked(&self.savings), changes)
+            .unwrap_or_else(|| Err("these changes were not replayed".into()))
     }
 
     /// Finds several savings on all CPU cores, before they are asked for.
     pub(crate) fn play(&self, all: &[&[Scenario]]) {
         // A rule may ask what is asked again when its finding gets a price, and another rule the same, which waits here.
         let mut savings = locked(&self.savings);
-        let is_new = |&(nth, asked): &(usize, &&[Scenario])| {
-            known(&savings, asked).is_none() && !all[..nth].contains(asked)
-        };
         let new: Vec<&[Scenario]> = all
             .iter()
             .enumerate()
-            .filter(is_new)
+            .filter(|&(nth, asked)| known(&savings, asked).is_none() && !all[..nth].contains(asked))
             .map(|(_, &asked)| asked)
             .collect();
         if new.is_empty() {
@@ -272,8 +268,7 @@ impl<'a> HintFacts<'a> {
         kind: impl Fn(&OpRow) -> bool,
         wanted: impl Fn(&LikeOps<'_>) -> bool,
     ) -> RuleResult<OpSelection<'_>> {
-        let ops = self.ops()?;
-        let alike = LikeOps::of(ops.rows.iter().filter(|row| kind(row)));
+        let alike = LikeOps::of(self.ops()?.rows.iter().filter(|row| kind(row)));
         let rows = alike.into_iter().filter(wanted).flat_map(|like| like.rows);
         let least = self.limit(limit);
         let found = OpSelection::of(rows, self.devices()?, Some(least));
@@ -294,10 +289,8 @@ fn each(steps: &StepsReport) -> Option<(f64, usize)> {
             .or_insert(span.measured);
     }
     let (first, last) = steps.counted_numbers()?;
-    let (longest, count) = (
-        run.values().map(|span| span.dur().ps()).max()?,
-        steps.selected(first, last).count(),
-    );
+    let longest = run.values().map(|span| span.dur().ps()).max()?;
+    let count = steps.selected(first, last).count();
     (longest > 0).then(|| (longest as f64 / count.max(1) as f64, count))
 }
 
@@ -358,24 +351,27 @@ impl<'r> OpSelection<'r> {
     /// Each with what is left of its time when it could take `ideal` instead, where
     /// that is known and less.
     pub(crate) fn shrink(&self, ideal: impl Fn(&OpRow) -> Option<Picos>) -> Vec<(OpId, f64)> {
-        let factor = |row: &&OpRow| {
-            let (time, ideal) = (row.total_time_ps, ideal(row)?);
-            let left = ideal.clamped().fraction_of(time)?;
-            Some((row.op.filter(|_| ideal < time)?, left))
-        };
-        self.rows.iter().filter_map(factor).collect()
+        self.rows
+            .iter()
+            .filter_map(|row| {
+                let time = row.total_time_ps;
+                let ideal = ideal(row)?;
+                let left = ideal.clamped().fraction_of(time)?;
+                Some((row.op.filter(|_| ideal < time)?, left))
+            })
+            .collect()
     }
 
     /// Names of the first ops, for a sentence: those that take a considerable part of the time, and at least one.
     pub(crate) fn names(&self) -> String {
         const SHOWN: usize = 3;
         const LEAST: f64 = 0.05;
-        let matters = |&(nth, row): &(usize, &&OpRow)| {
-            nth == 0 || self.devices.self_time(row).as_ps_f64() >= LEAST * self.self_ps.as_ps_f64()
-        };
         let rows = self.rows.iter().enumerate().take(SHOWN);
         let names: Vec<String> = rows
-            .take_while(matters)
+            .take_while(|&(nth, row)| {
+                nth == 0
+                    || self.devices.self_time(row).as_ps_f64() >= LEAST * self.self_ps.as_ps_f64()
+            })
             .map(|(_, row)| short_name(&row.name))
             .collect();
         names.join(", ") + &engine::and_more(self.rows.len().saturating_sub(names.len()))

@@ -177,12 +177,11 @@ impl HintEvidence {
         of: impl Into<String>,
         threshold: Option<f64>,
     ) -> Self {
-        let (what, of) = (what.into(), of.into());
         Self {
-            what,
+            what: what.into(),
             value,
             unit: Unit::None,
-            of,
+            of: of.into(),
             threshold,
             provenance: Provenance::Measured,
         }

@@ -82,7 +82,8 @@ impl LoopLimit {
             (false, true) => " on the busy device",
             (false, false) => "",
         };
-        let (own, whole) = (length(self.time_ps), length(self.of_ps));
+        let own = length(self.time_ps);
+        let whole = length(self.of_ps);
         format!("{}: {own} of {whole}{each}", self.share)
     }
 }

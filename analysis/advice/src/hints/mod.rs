@@ -53,8 +53,8 @@ pub struct Hints;
 
 impl Analysis for Hints {
     type Report = HintsReport;
-    const ID: &'static str = "hints";
-    const TITLE: &'static str = "What to do";
+    const ID: &str = "hints";
+    const TITLE: &str = "What to do";
 
     fn run(cx: &Context<'_>) -> Result<HintsReport> {
         engine::run(&HintFacts::new(cx), rules())

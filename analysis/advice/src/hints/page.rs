@@ -76,10 +76,13 @@ impl Page {
     /// The same without the sentences that begin so.
     pub(crate) fn action_without(&self, framework: Framework, left_out: &[&str]) -> String {
         let action = self.action(framework);
-        let stays = |sentence: &&str| !left_out.iter().any(|begin| sentence.starts_with(begin));
-        joined(sentences(&action).filter(stays), "")
-            .trim_end()
-            .to_owned()
+        joined(
+            sentences(&action)
+                .filter(|sentence| !left_out.iter().any(|begin| sentence.starts_with(begin))),
+            "",
+        )
+        .trim_end()
+        .to_owned()
     }
 
     /// Whether a sentence on what to do begins so, in the words of any framework.

@@ -107,8 +107,10 @@ pub struct Hint {
 
 impl Hint {
     fn other_rules(&self) -> String {
-        let others = self.also.iter();
-        let others = others.map(|other| format!("{} {}", other.id, other.title));
+        let others = self
+            .also
+            .iter()
+            .map(|other| format!("{} {}", other.id, other.title));
         joined(others, "; ")
     }
 }
@@ -272,7 +274,8 @@ impl Tabular for HintsReport {
 impl HintsReport {
     /// What hints save together, which these are, and which have no part in it; `None` where less than two are counted.
     pub fn all_together(&self, time: impl Fn(Picos) -> String) -> Option<String> {
-        let (saving, share) = (self.combined_saving_ps?, self.combined_saving_percent?);
+        let saving = self.combined_saving_ps?;
+        let share = self.combined_saving_percent?;
         let [first @ .., last] = self.combined.as_slice() else {
             return None;
         };

@@ -117,8 +117,7 @@ fn flights_of(cx: &Context<'_>, time: &CoreTime) -> Vec<Flight> {
             awaits: waits as u32,
         }));
     }
-    let count = flights.iter().flatten().count();
-    let mut out = Vec::with_capacity(count);
+    let mut out = Vec::with_capacity(flights.iter().flatten().count());
     out.extend(flights.into_iter().flatten());
     out
 }
@@ -130,16 +129,15 @@ fn last_piece(model: &TraceModel, time: &CoreTime, near: usize, slice: SliceId) 
     if track.group != time.core || track.kind != TrackKind::Ops {
         return None;
     }
-    let (pieces, span) = (&time.segments, model.slice(slice).measured_range());
+    let pieces = &time.segments;
+    let span = model.slice(slice).measured_range();
     let starts_before = |piece: &SelfTimeSegment| piece.range.start < span.end;
-    let (mut from, mut step) = (
-        if pieces.get(near).is_some_and(starts_before) {
-            near
-        } else {
-            0
-        },
-        1,
-    );
+    let mut from = if pieces.get(near).is_some_and(starts_before) {
+        near
+    } else {
+        0
+    };
+    let mut step = 1;
     while pieces.get(from + step).is_some_and(starts_before) {
         from += step;
         step *= 2;
@@ -231,7 +229,8 @@ impl JoinedFlights {
             .collect();
         let instances = skew::instances(&mut by_core, groups, &hosts).unwrap_or_default();
         let mut is_left = vec![true; same.len()];
-        let (mut own, mut waits) = (Vec::new(), Vec::new());
+        let mut own = Vec::new();
+        let mut waits = Vec::new();
         for instance in cx.watched(instances.iter()) {
             own.clear();
             own.extend(instance.iter().filter_map(|&(core, execution)| {
@@ -294,9 +293,8 @@ impl<'a> JoinedFlight<'a> {
 /// millions cannot be interrupted.
 fn candidates(model: &TraceModel, cores: &[CoreSchedule]) -> Vec<CollectiveFlight> {
     let of_core = |(number, core): (usize, &'_ CoreSchedule)| -> Vec<CollectiveFlight> {
-        let is_one =
-            |(_, flight): &(usize, &Flight)| core.piece(flight.issues).class.is_collective();
-        let own = pausing(core.flights.iter().enumerate()).filter(is_one);
+        let own = pausing(core.flights.iter().enumerate())
+            .filter(|(_, flight)| core.piece(flight.issues).class.is_collective());
         own.map(|(place, flight)| {
             (
                 core.label(model, flight.issues),
@@ -358,10 +356,9 @@ fn executions(
             let flight = core.flights[place as usize];
             let slice = cx.model.slice(core.piece(flight.issues).slice);
             let dur = core.piece(flight.awaits).range.dur();
-            let range = shown(cx, core, flight);
             CollectiveExecution {
                 key,
-                range,
+                range: shown(cx, core, flight),
                 ..CollectiveExecution::of(slice, dur, Picos::ZERO)
             }
         };
@@ -401,13 +398,12 @@ fn set_apart(core: &mut CoreSchedule) {
     core.members.sort_unstable_by_key(|member| member.issues);
     core.members.shrink_to_fit();
     let mut members = core.members.iter().peekable();
-    let is_alone = |flight: &Flight| {
+    let (alone, flights): (Vec<Flight>, Vec<Flight>) = core.flights.drain(..).partition(|flight| {
         let is_member = members
             .next_if(|member| member.issues == flight.issues)
             .is_some();
         flight.is_sync() && !is_member
-    };
-    let (alone, flights): (Vec<Flight>, Vec<Flight>) = core.flights.drain(..).partition(is_alone);
+    });
     core.flights = flights;
     core.flights.shrink_to_fit();
     core.alone = alone.into_iter().map(|flight| flight.issues).collect();
@@ -415,14 +411,13 @@ fn set_apart(core: &mut CoreSchedule) {
 
 /// See [`CoreSchedule::ops`].
 fn ops_of(cx: &Context<'_>, core: &CoreSchedule) -> Vec<u32> {
-    let op = |piece: &SelfTimeSegment| {
+    let mut ops = Vec::with_capacity(core.pieces().len());
+    ops.extend(cx.watched(core.pieces()).map(|piece| {
         cx.model
             .slice(piece.slice)
             .op()
             .map_or(NO_OP, |op| op.index() as u32)
-    };
-    let mut ops = Vec::with_capacity(core.pieces().len());
-    ops.extend(cx.watched(core.pieces()).map(op));
+    }));
     // A cancelled replay has fewer.
     ops.resize(core.pieces().len(), NO_OP);
     for &row in &core.alone {

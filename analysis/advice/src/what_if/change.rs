@@ -311,7 +311,8 @@ fn chip(cx: &Context<'_>, flops: f64, hbm: f64, out: &mut ReplayChanges) -> Resu
         ..peaks.clone()
     };
     let mut factors = vec![None; cx.model.ops().len()];
-    let (mut known, mut unknown) = (Picos::ZERO, Picos::ZERO);
+    let mut known = Picos::ZERO;
+    let mut unknown = Picos::ZERO;
     for row in ops
         .rows
         .iter()
@@ -347,7 +348,8 @@ fn chip(cx: &Context<'_>, flops: f64, hbm: f64, out: &mut ReplayChanges) -> Resu
 fn slowdown(work: &OpWork, before: &Peaks, after: &Peaks) -> Option<f64> {
     // With HBM traffic unknown the binding limit is unknown too.
     BoundBy::Hbm.amount(work)?;
-    let (before, after) = (work.ideal_seconds(before)?, work.ideal_seconds(after)?);
+    let before = work.ideal_seconds(before)?;
+    let after = work.ideal_seconds(after)?;
     (before > 0.0).then(|| after / before)
 }
 

@@ -77,10 +77,9 @@ pub(super) fn play(game: ReplayInput<'_>) -> Vec<CoreReplay> {
                 ..CoreReplay::default()
             },
         });
-    let progress = vec![JointProgress::default(); game.schedule.joint.len()];
     let mut state = ReplayState {
         game,
-        progress,
+        progress: vec![JointProgress::default(); game.schedule.joint.len()],
         pauses: Pauses::default(),
     };
     let mut cursors: Vec<CoreCursor<'_>> = cursors.collect();
@@ -226,8 +225,11 @@ impl<'a> CoreCursor<'a> {
         let pieces = self.core.pieces();
         let issues = self.flights.first().map(|flight| flight.issues);
         let awaits = self.begun.peek().map(|begun| begun.flight.flight.awaits);
-        let tied = issues.into_iter().chain(awaits).min();
-        let tied = tied.map_or(pieces.len(), |row| row as usize);
+        let tied = issues
+            .into_iter()
+            .chain(awaits)
+            .min()
+            .map_or(pieces.len(), |row| row as usize);
         match self.instants.first() {
             Some(&at) if pieces.get(tied).is_none_or(|piece| at < piece.range.start) => tied.min(
                 self.row + pieces[self.row..tied].partition_point(|piece| piece.range.end <= at),
@@ -298,7 +300,8 @@ impl ReplayState<'_> {
     /// Replays pieces without dependencies up to the row `stop`.
     fn work(&self, cursor: &mut CoreCursor<'_>, stop: usize) {
         let ReplayInput { changed, model, .. } = self.game;
-        let (core, from) = (cursor.core, cursor.row);
+        let core = cursor.core;
+        let from = cursor.row;
         let (passed, rest) = cursor
             .alone
             .split_at(cursor.alone.partition_point(|&row| (row as usize) < stop));
@@ -339,7 +342,8 @@ impl ReplayState<'_> {
         };
         let gap = changed.gap(cursor.number, row, core.gap(row));
         let begin = cursor.now + gap;
-        let (issued, awaited) = (cursor.issues(begin - piece.range.start), cursor.awaits());
+        let issued = cursor.issues(begin - piece.range.start);
+        let awaited = cursor.awaits();
         if let (Some(issued), false) = (issued, cursor.came) {
             self.come(issued);
             cursor.came = true;
@@ -373,7 +377,8 @@ impl ReplayState<'_> {
 
     /// Handles the time after the last piece.
     fn finish(&self, mut cursor: CoreCursor<'_>) -> CoreReplay {
-        let (core, row) = (cursor.core, cursor.core.pieces().len());
+        let core = cursor.core;
+        let row = cursor.core.pieces().len();
         let recorded = core.gap(row);
         let tail = self.game.changed.gap(cursor.number, row, recorded);
         let last = core.before(row);
@@ -419,8 +424,8 @@ impl ReplayState<'_> {
             None => (core.took(flight, Picos::ZERO), Picos::ZERO, late),
             Some(member) => {
                 let transfer = member.transfer as usize;
-                let (joint, progress) =
-                    (schedule.joint.get(transfer)?, self.progress.get(transfer)?);
+                let joint = schedule.joint.get(transfer)?;
+                let progress = self.progress.get(transfer)?;
                 if progress.came < joint.members && !progress.released {
                     return None;
                 }

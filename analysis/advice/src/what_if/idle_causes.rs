@@ -101,7 +101,8 @@ impl<'a> IdleCauses<'a> {
 /// A time on the host, by the clock of the ops: time passes evenly between them.
 fn in_proportion(at: Timestamp, host: TimeRange, timed: TimeRange) -> Timestamp {
     let passed = i128::from((at.clamp(host.start, host.end) - host.start).ps());
-    let (length, whole) = (timed.dur().ps(), host.dur().ps().max(1));
+    let length = timed.dur().ps();
+    let whole = host.dur().ps().max(1);
     let passed = i128::from(length) * passed / i128::from(whole);
     timed.start + Picos::from_ps(i64::try_from(passed).unwrap_or(length))
 }

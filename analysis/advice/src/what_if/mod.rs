@@ -50,8 +50,8 @@ pub struct SharedReplay;
 
 impl Analysis for SharedReplay {
     type Report = Replay;
-    const ID: &'static str = "replay";
-    const TITLE: &'static str = "Replay";
+    const ID: &str = "replay";
+    const TITLE: &str = "Replay";
 
     fn run(cx: &Context<'_>) -> Result<Replay> {
         Replay::new(cx)

@@ -158,9 +158,10 @@ impl Replay {
         let complete = steps.into_iter().filter(|step| !step.is_partial);
         complete.filter_map(move |step| {
             trace_model::may_pause();
-            let on_cores = cores.iter().enumerate();
-            let on_cores =
-                on_cores.filter_map(|(row, core)| Some((row, step.span_on(core.group)?)));
+            let on_cores = cores
+                .iter()
+                .enumerate()
+                .filter_map(|(row, core)| Some((row, step.span_on(core.group)?)));
             let is_within = match cx.scope {
                 Scope::WholeTrace => true,
                 Scope::Range(range) => on_cores.clone().all(|(_, span)| range.encloses(span.range)),

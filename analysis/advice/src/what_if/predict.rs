@@ -213,7 +213,8 @@ pub(super) fn predict(
             instants: &asked.0,
         })
     });
-    let (short, long) = (&played[0], &played[beliefs.len() - 1]);
+    let short = &played[0];
+    let long = &played[beliefs.len() - 1];
     let slowest = (0..recorded.cores.len())
         .max_by_key(|&core| lasts(recorded, short, core))
         .unwrap_or(0);
@@ -275,25 +276,23 @@ pub(super) fn saving(
         recorded.cores.len(),
         run.spans.iter().map(|(&core, &span)| (core, span)),
     );
-    let belief = HiddenTransferBound::Shortest;
     let short = play(ReplayInput {
         model: cx.model,
         schedule: recorded,
         changed,
-        belief,
+        belief: HiddenTransferBound::Shortest,
         instants: &asked.0,
     });
     let predicted = run.each(|core, span| asked.span(&short, core, span));
-    let whole = || {
-        (
-            window(recorded).as_ps_f64(),
-            longest(recorded, &short).as_ps_f64(),
-        )
-    };
     let (recorded, predicted) = run
         .each(|_, span| Some(span.dur().ps()))
         .zip(predicted)
-        .unwrap_or_else(whole);
+        .unwrap_or_else(|| {
+            (
+                window(recorded).as_ps_f64(),
+                longest(recorded, &short).as_ps_f64(),
+            )
+        });
     Picos::rounded(recorded - changed.bounded(predicted, recorded))
 }
 
@@ -366,14 +365,17 @@ impl Tabular for Prediction {
         }
         let mut notes = vec![format!("What if {}.", self.changes.join(", and "))];
         notes.extend(self.notes.iter().map(|note| format!("{note}.")));
-        let part = |part: &PredictedPart| {
-            PredictedRow::new(
-                part.group.title().to_owned(),
-                part.recorded_ps.as_ps_f64(),
-                part.predicted_ps.as_ps_f64(),
-            )
-        };
-        let parts: Vec<_> = self.parts.iter().map(part).collect();
+        let parts: Vec<_> = self
+            .parts
+            .iter()
+            .map(|part| {
+                PredictedRow::new(
+                    part.group.title().to_owned(),
+                    part.recorded_ps.as_ps_f64(),
+                    part.predicted_ps.as_ps_f64(),
+                )
+            })
+            .collect();
         let mut tables = vec![
             Table::of("prediction", "What if", &rows)
                 .remaining()

@@ -18,9 +18,8 @@ struct ObservedTransfers {
 fn seen(model: &TraceModel, schedule: &ReplaySchedule) -> BTreeMap<LabelId, ObservedTransfers> {
     let mut out: BTreeMap<LabelId, ObservedTransfers> = BTreeMap::new();
     let mut add = |core: &CoreSchedule, row: u32, took: TransferTime| {
-        let class = core.piece(row).class;
         let empty = ObservedTransfers {
-            class,
+            class: core.piece(row).class,
             shortest: None,
             has_hidden: false,
         };
@@ -87,14 +86,15 @@ pub(super) fn bound_hidden(cx: &Context<'_>, schedule: &mut ReplaySchedule) {
                 .or_insert(rate);
         }
     }
-    let by_bytes = |(&label, seen): (&LabelId, &ObservedTransfers)| {
+    let by_time = seen
+        .iter()
+        .filter(|(_, seen)| seen.has_hidden)
+        .filter_map(|(&label, seen)| Some((label, seen.shortest?)));
+    let mut least = vec![None; cx.model.labels().len()];
+    for (label, time) in by_time.chain(unseen().filter_map(|(&label, seen)| {
         let TransferSize { alike, bytes } = size(cx, label, seen.class, cores)?;
         Some((label, Picos::rounded(bytes / fastest.get(&alike)?)))
-    };
-    let by_time = seen.iter().filter(|(_, seen)| seen.has_hidden);
-    let by_time = by_time.filter_map(|(&label, seen)| Some((label, seen.shortest?)));
-    let mut least = vec![None; cx.model.labels().len()];
-    for (label, time) in by_time.chain(unseen().filter_map(by_bytes)) {
+    })) {
         if let Some(slot) = least.get_mut(label.index()) {
             *slot = Some(time);
         }
@@ -116,9 +116,8 @@ fn size(cx: &Context<'_>, label: LabelId, class: OpClass, cores: usize) -> Optio
     let op = cx.model.label(label).op?;
     if let Some(kind) = class.collective {
         let message = CollectiveTraffic::of(cx, Some(op), kind, cores);
-        let alike = (Some(kind), message.participants.into_iter().collect());
         return Some(TransferSize {
-            alike,
+            alike: (Some(kind), message.participants.into_iter().collect()),
             bytes: message.bytes.filter(|&bytes| bytes > 0)? as f64,
         });
     }

@@ -38,13 +38,12 @@ pub(super) fn require_awaited(
     recorded: &ReplaySchedule,
     changes: &[Scenario],
 ) -> Result<()> {
-    let is_unknown = |change: &&Scenario| {
+    match changes.iter().find(|change| {
         change
             .transfers()
             .is_some_and(|is_wanted| !ran(recorded, is_wanted))
             && unawaited(cx, recorded, change) > 0
-    };
-    match changes.iter().find(is_unknown) {
+    }) {
         Some(change) => Err(format!(
             "what if {}: transfers are in flight, but no op is known to await them, so what another length of them changes is \
              not known",
@@ -62,17 +61,19 @@ fn ran(recorded: &ReplaySchedule, is_wanted: fn(OpClass) -> bool) -> bool {
 
 /// Changes of transfers that did not run.
 pub(super) fn without_effect(recorded: &ReplaySchedule, changes: &[Scenario]) -> Vec<String> {
-    let nothing = |change: &&Scenario| {
-        let is_wanted = change.transfers();
-        is_wanted.is_some_and(|is_wanted| !ran(recorded, is_wanted))
-    };
-    let what = changes.iter().filter(nothing).map(|change| {
-        if change.is_about_collectives() {
-            "No collective"
-        } else {
-            "No asynchronous copy"
-        }
-    });
+    let what = changes
+        .iter()
+        .filter(|change| {
+            let is_wanted = change.transfers();
+            is_wanted.is_some_and(|is_wanted| !ran(recorded, is_wanted))
+        })
+        .map(|change| {
+            if change.is_about_collectives() {
+                "No collective"
+            } else {
+                "No asynchronous copy"
+            }
+        });
     what.map(|what| format!("{what} ran here: another length of it changes nothing"))
         .collect()
 }
@@ -82,8 +83,10 @@ const WORTH_A_NOTE: f64 = 0.01;
 
 /// Starts of collectives are no transfers: they keep their time.
 pub(super) fn starts_that_stay(cx: &Context<'_>, core: &CoreSchedule) -> Option<String> {
-    let starts = core.pieces().iter();
-    let starts = starts.filter(|piece| piece.class.is_collective() && piece.class.is_start());
+    let starts = core
+        .pieces()
+        .iter()
+        .filter(|piece| piece.class.is_collective() && piece.class.is_start());
     let time: Picos = starts.map(|piece| piece.range.dur()).sum();
     let is_much = time.as_ps_f64() >= WORTH_A_NOTE * core.window.dur().as_ps_f64();
     is_much.then(|| {

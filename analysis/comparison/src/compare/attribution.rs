@@ -99,8 +99,7 @@ impl OpChange {
     /// Whether a group counts its time on the first side, and on the second.
     pub(super) fn is_counted_with(&self, time_use: TimeUse, group: &str) -> (bool, bool) {
         let is_now = self.time_use == time_use && self.group == group;
-        let before = self.base_work.as_ref();
-        let is_before = before.map_or(is_now, |work| {
+        let is_before = self.base_work.as_ref().map_or(is_now, |work| {
             work.time_use == time_use && work.group == group
         });
         (is_before, is_now)
@@ -170,8 +169,10 @@ fn op_change(row: &ChangeRow<'_>, change: MetricChange) -> Option<OpChange> {
     let runs = |side: Option<&PooledOp<'_>>| side.map(|side| side.op.runs);
     let (before, after) = row.middle();
     let work = OpWork::of(op);
-    let base_work = row.base.map(|base| OpWork::of(base.op));
-    let base_work = base_work.filter(|before| *before != work);
+    let base_work = row
+        .base
+        .map(|base| OpWork::of(base.op))
+        .filter(|before| *before != work);
     let OpWork { time_use, group } = work;
     Some(OpChange {
         base_work,

@@ -56,10 +56,10 @@ pub(super) fn attribution_table(attribution: &Attribution) -> Table {
         p: group.p.filter(|_| group.finding.is_tested()),
         source: group.source.clone(),
     };
-    let groups = attribution.uses.iter().flat_map(|one| {
-        let groups = one.groups.iter();
-        groups.map(move |group| (one.id.title(), group))
-    });
+    let groups = attribution
+        .uses
+        .iter()
+        .flat_map(|one| one.groups.iter().map(move |group| (one.id.title(), group)));
     let mut rows: Vec<ShareRow> = std::iter::once(whole).chain(groups.map(row)).collect();
     rows[1..].sort_by(|a, b| b.change_ps.abs().total_cmp(&a.change_ps.abs()));
     Table::of("attribution", "Where the time changed", &rows)

@@ -108,15 +108,23 @@ fn differ(compared: &Comparison) -> Option<String> {
         })
         .collect();
     let runs = (!texts.is_empty()).then(|| format!("they differ in {}", engine::listed(&texts)));
-    let program = compared.program.as_ref();
-    let said = [runs, program.and_then(ProgramComparison::clause)];
-    let said: Vec<String> = said.into_iter().flatten().collect();
+    let said: Vec<String> = [
+        runs,
+        compared
+            .program
+            .as_ref()
+            .and_then(ProgramComparison::clause),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
     (!said.is_empty()).then(|| said.join("; "))
 }
 
 /// What would tell the change of the step from noise.
 fn record_next(step: &MetricChange, compared: &Comparison) -> Option<String> {
-    let (base, cand) = (step.base.filter(|base| base.median > 0.0)?, step.cand?);
+    let base = step.base.filter(|base| base.median > 0.0)?;
+    let cand = step.cand?;
     let of_step = |ps: f64| Percent(100.0 * ps / base.median);
     match step.finding {
         ChangeVerdict::TooFew | ChangeVerdict::Correlated | ChangeVerdict::Untested => {

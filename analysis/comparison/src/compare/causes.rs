@@ -21,15 +21,15 @@ const NUMBERS: [&str; 10] = [
 /// `None` if the step did not change, or its ops are not known.
 pub(super) fn chain(compared: &Comparison) -> Option<CauseChain> {
     let attribution = compared.attribution.as_ref()?;
-    let finding = compared.step_time()?.finding;
-    if finding == ChangeVerdict::Noise || compared.prediction.is_some() {
+    if compared.step_time()?.finding == ChangeVerdict::Noise || compared.prediction.is_some() {
         return None;
     }
-    let known = compared
+    let known: Vec<String> = compared
         .environment
         .iter()
-        .filter(|change| change.is_known());
-    let known: Vec<String> = known.map(facts::EnvironmentChange::in_words).collect();
+        .filter(|change| change.is_known())
+        .map(facts::EnvironmentChange::in_words)
+        .collect();
     let candidate = candidate(&known);
     let lines: Vec<CauseLine> = moved(attribution)
         .into_iter()
@@ -54,18 +54,19 @@ pub(super) fn chain(compared: &Comparison) -> Option<CauseChain> {
 
 /// The groups that moved most in the direction of the step or against it.
 fn moved(attribution: &Attribution) -> Vec<(&UseChange, &GroupChange)> {
-    let groups = attribution.uses.iter();
-    let mut groups: Vec<(&UseChange, &GroupChange)> = groups
+    let mut groups: Vec<(&UseChange, &GroupChange)> = attribution
+        .uses
+        .iter()
         .flat_map(|one| one.groups.iter().map(move |group| (one, group)))
         .collect();
     let size = |group: &GroupChange| group.times.change_ps.abs();
     let all: f64 = groups.iter().map(|(_, group)| size(group)).sum();
     groups.retain(|(_, group)| size(group) >= (WORTH_A_LINE * all).max(0.5));
-    groups.sort_by(|a, b| {
-        size(b.1)
-            .total_cmp(&size(a.1))
-            .then_with(|| a.1.name.cmp(&b.1.name))
-    });
+    largest_number_first(
+        &mut groups,
+        |(_, group)| size(group),
+        |(_, group)| &group.name,
+    );
     groups.truncate(CAUSES);
     groups
 }
@@ -85,8 +86,7 @@ fn line(
     ops: &[OpChange],
     candidate: Option<&str>,
 ) -> CauseLine {
-    let ops = counted_with(one, group, ops);
-    let instructions = match instructions(&ops, &group.times) {
+    let instructions = match instructions(&counted_with(one, group, ops), &group.times) {
         Some(text) if one.id.title() == group.name || text.contains(&group.name) => text,
         Some(text) => format!("{text} ({})", group.name),
         None if one.id.title() == group.name => group.name.clone(),
@@ -95,16 +95,17 @@ fn line(
     let source = group
         .source
         .as_deref()
-        .and_then(|source| source.rsplit('/').next());
-    let source = source.map(str::to_owned);
+        .and_then(|source| source.rsplit('/').next())
+        .map(str::to_owned);
     let change_ps = group.times.change_ps;
     let parts = [
         candidate.map(str::to_owned),
         Some(instructions.clone()),
         source.clone(),
         Some(signed(change_ps)),
-    ];
-    let parts = parts.into_iter().flatten();
+    ]
+    .into_iter()
+    .flatten();
     CauseLine {
         text: joined(parts, " · "),
         instructions,
@@ -160,20 +161,19 @@ fn instructions(ops: &[CountedOp<'_>], times: &TimesOfSides) -> Option<String> {
         let ops = ops.iter().filter(|op| of(op));
         ops.filter_map(|op| op.cand.or(op.base)).collect()
     };
-    let (new, gone) = (names(|op| op.base.is_none()), names(|op| op.cand.is_none()));
-    let pairs = ops
+    let new = names(|op| op.base.is_none());
+    let gone = names(|op| op.cand.is_none());
+    let pairs: Vec<&CountedOp<'_>> = ops
         .iter()
-        .filter(|op| op.base.is_some() && op.cand.is_some());
-    let pairs: Vec<&CountedOp<'_>> = pairs.collect();
+        .filter(|op| op.base.is_some() && op.cand.is_some())
+        .collect();
     // An op that takes the time it took was neither split nor joined: what has no counterpart beside it is new or gone.
     let is_kept = |op: &&CountedOp<'_>| {
         let base = op.op.change.base.filter(|_| op.op.shapes.is_none());
         base.is_some_and(|base| op.change_ps.abs() <= UNCHANGED * base.median)
     };
-    let (least, most) = (
-        times.base_ps.min(times.cand_ps),
-        times.base_ps.max(times.cand_ps),
-    );
+    let least = times.base_ps.min(times.cand_ps);
+    let most = times.base_ps.max(times.cand_ps);
     let is_divided = most <= TIMES_OF_WHOLE * least && !pairs.iter().any(is_kept);
     let base: Vec<&str> = ops.iter().filter_map(|op| op.base).collect();
     let cand: Vec<&str> = ops.iter().filter_map(|op| op.cand).collect();
@@ -214,11 +214,15 @@ fn number(count: usize) -> String {
 /// `fusion.1 slower and 2 more ops`: those that both sides have, largest change first.
 fn changed(pairs: &[&CountedOp<'_>]) -> Option<String> {
     let op = pairs.first()?.op;
-    let runs = op.base_runs.zip(op.cand_runs);
-    let runs = runs.filter(|(base, cand)| (base.round() - cand.round()).abs() > 0.5);
-    let runs = runs.map(|(base, cand)| format!(", {base:.0} → {cand:.0} executions a step"));
-    let shapes = op.shapes.as_ref();
-    let shapes = shapes.map(|(base, cand)| format!(", {base} → {cand}"));
+    let runs = op
+        .base_runs
+        .zip(op.cand_runs)
+        .filter(|(base, cand)| (base.round() - cand.round()).abs() > 0.5)
+        .map(|(base, cand)| format!(", {base:.0} → {cand:.0} executions a step"));
+    let shapes = op
+        .shapes
+        .as_ref()
+        .map(|(base, cand)| format!(", {base} → {cand}"));
     let others = match pairs.len() {
         1 => String::new(),
         count => format!(" and {}", counted(count - 1, "more op")),

@@ -64,12 +64,12 @@ pub(super) fn rows<'a>(
     };
     let mut rows: Vec<ChangeRow<'a>> = Vec::new();
     for pair in &matching.pairs {
-        let (first, second) = (base.ops.get(pair.base), cand.ops.get(pair.cand));
-        let how = Some((pair.how, pair.confidence));
+        let first = base.ops.get(pair.base);
+        let second = cand.ops.get(pair.cand);
         rows.push(ChangeRow {
             base: first,
             cand: second,
-            how,
+            how: Some((pair.how, pair.confidence)),
             program: program(cand, pair.cand),
         });
     }
@@ -140,8 +140,9 @@ pub(super) fn correct(
             .flatten()
             .any(|&value| value >= effect)
     };
-    let is_asked = |&i: &usize| changes[i].finding == ChangeVerdict::Noise && matters(&sides[i]);
-    let asked: Vec<usize> = (0..changes.len()).filter(is_asked).collect();
+    let asked: Vec<usize> = (0..changes.len())
+        .filter(|&i| changes[i].finding == ChangeVerdict::Noise && matters(&sides[i]))
+        .collect();
     let p: Vec<f64> = asked.iter().map(|&i| changes[i].p.unwrap_or(1.0)).collect();
     for change in changes.iter_mut() {
         change.p = None;
@@ -153,7 +154,11 @@ pub(super) fn correct(
         if p > options.alpha {
             change.give_up(base, cand, options.alpha, |least| steps.corrected(least));
         }
-        let (base, cand) = (&ResampledMedians::new(base), &ResampledMedians::new(cand));
-        change.conclude(base, cand, effect, options);
+        change.conclude(
+            &ResampledMedians::new(base),
+            &ResampledMedians::new(cand),
+            effect,
+            options,
+        );
     }
 }

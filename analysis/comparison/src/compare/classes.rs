@@ -10,6 +10,8 @@
 
 use std::borrow::Cow;
 
+use facts::largest_number_first;
+
 use super::summary::{ClassTimes, RunFacts, StepFacts, Summary};
 
 /// Runs of both sides, each with steps of one class.
@@ -21,6 +23,7 @@ pub struct MatchedClasses<'a> {
 }
 
 /// Classes of both sides, most time first, and classes of the first run of a side only.
+#[derive(Default)]
 pub(super) struct ClassPairing<'a> {
     pub matched: Vec<MatchedClasses<'a>>,
     pub base_only: Vec<&'a StepFacts>,
@@ -30,18 +33,14 @@ pub(super) struct ClassPairing<'a> {
 /// Matches the classes. If none match, the main ones are compared.
 pub(super) fn classes<'a>(base: &'a [Summary], cand: &'a [Summary]) -> ClassPairing<'a> {
     let (Some(first), Some(second)) = (base.first(), cand.first()) else {
-        return ClassPairing {
-            matched: Vec::new(),
-            base_only: Vec::new(),
-            cand_only: Vec::new(),
-        };
+        return ClassPairing::default();
     };
     let mut pairs = pairs(first, second);
     if pairs.is_empty() {
         pairs.push((0, 0));
     }
     let time = |&(one, other): &(usize, usize)| time_of(first, one) + time_of(second, other);
-    pairs.sort_by(|a, b| time(b).total_cmp(&time(a)).then(a.cmp(b)));
+    largest_number_first(&mut pairs, time, |pair| pair);
     let only = |run: &'a Summary, taken: &dyn Fn(usize) -> bool| -> Vec<&'a StepFacts> {
         (0..=run.classes.len())
             .filter(|&at| !taken(at))
@@ -107,10 +106,11 @@ fn pairs(base: &Summary, cand: &Summary) -> Vec<(usize, usize)> {
     ];
     let by_time = |run: &Summary| {
         let mut places: Vec<usize> = (0..=run.classes.len()).collect();
-        places.sort_by(|&a, &b| time_of(run, b).total_cmp(&time_of(run, a)).then(a.cmp(&b)));
+        largest_number_first(&mut places, |&place| time_of(run, place), |place| place);
         places
     };
-    let (mut first, mut second) = (by_time(base), by_time(cand));
+    let mut first = by_time(base);
+    let mut second = by_time(cand);
     let mut found = Vec::new();
     for key in KEYS {
         let key_of = |run: &Summary, at: usize| key(facts_of(run, at)?, program_of(run, at));
@@ -156,23 +156,13 @@ impl Summary {
             },
             Some(at) => {
                 let one = self.classes.get(at).cloned().unwrap_or_default();
-                let facts = RunFacts {
-                    programs: Vec::new(),
-                    ..self.facts.clone()
-                };
-                let (schema, tool) = (self.schema.clone(), self.tool.clone());
-                let (inputs, values, loop_series) = (
-                    self.inputs.clone(),
-                    self.values.clone(),
-                    self.loop_series.clone(),
-                );
                 Self {
-                    schema,
-                    tool,
-                    inputs,
-                    facts,
-                    loop_series,
-                    values,
+                    schema: self.schema.clone(),
+                    tool: self.tool.clone(),
+                    inputs: self.inputs.clone(),
+                    facts: self.facts.clone(),
+                    loop_series: self.loop_series.clone(),
+                    values: self.values.clone(),
                     ..Self::default()
                 }
                 .with_steps(one)
@@ -258,8 +248,9 @@ impl Summary {
 
     /// Applies a change to the steps of every class.
     pub(super) fn each_class(self, change: impl Fn(Self) -> Self) -> Self {
-        let classes = self.classes.into_iter();
-        let classes = classes
+        let classes = self
+            .classes
+            .into_iter()
             .map(|class| change(Self::default().with_steps(class)).into_class())
             .collect();
         Self {

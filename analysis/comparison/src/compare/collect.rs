@@ -87,9 +87,8 @@ impl Summary {
             facts,
             ..Self::default()
         };
-        let classes = classes.collect();
         let mut summary = Self {
-            classes,
+            classes: classes.collect(),
             classes_not_listed,
             ..summary.with_steps(main)
         };
@@ -220,10 +219,6 @@ fn facts(cx: &Context<'_>) -> RunFacts {
             .filter(|group| group.kind == GroupKind::Host)
             .count(),
         topology: cx.options.topology.as_ref().map(ToString::to_string),
-        model_file: None,
-        weights: None,
-        device_steps: None,
-        stragglers: None,
         formats,
         simulator: model.simulator().map(str::to_owned),
         is_predicted: model.has_caveat(Caveat::Predicted),
@@ -233,13 +228,12 @@ fn facts(cx: &Context<'_>) -> RunFacts {
             .collect(),
         versions: versions(model),
         environment: facts::environment(cx),
-        programs: Vec::new(),
-        is_program: false,
         lost: model.import_log().lost(),
         sessions_apart: Some(model.import_log().count(IssueKind::SessionsApart))
             .filter(|&others| others > 0)
             .map(|others| others + 1),
         health: health.collect(),
+        ..RunFacts::default()
     }
 }
 
@@ -336,10 +330,14 @@ fn series(chosen: &[&Step], divided: Option<&DividedSteps<'_>>) -> Vec<StepSerie
         ("step.exposed_comm_percent", StepPart::ExposedComm),
         ("step.idle_percent", StepPart::Idle),
     ] {
-        let share = |(time, parts): &(Picos, TimeByPart)| {
-            Percent::of(parts.get(part), *time).unwrap_or_default().0
-        };
-        push(metric, "", steps.iter().map(share).collect());
+        push(
+            metric,
+            "",
+            steps
+                .iter()
+                .map(|(time, parts)| Percent::of(parts.get(part), *time).unwrap_or_default().0)
+                .collect(),
+        );
     }
     out
 }

@@ -221,7 +221,8 @@ impl KnownDifferences<'_> {
 }
 
 fn hardware(base: &Summary, cand: &Summary, found: &mut KnownDifferences<'_>) {
-    let (a, b) = (&base.facts, &cand.facts);
+    let a = &base.facts;
+    let b = &cand.facts;
     let why = "a different chip takes a different time for the same work";
     found.facts(
         "device_type",
@@ -358,7 +359,8 @@ fn other_shapes_percent(run: &Summary, other: &Summary) -> Option<f64> {
     } else {
         other.listed_from_ps()
     };
-    let (mut all, mut alien) = (0.0, 0.0);
+    let mut all = 0.0;
+    let mut alien = 0.0;
     for (shape, time) in shapes(run).filter(|(_, time)| *time > least) {
         all += time;
         alien += if theirs.contains(shape) { 0.0 } else { time };
@@ -379,7 +381,8 @@ fn shapes(run: &Summary) -> impl Iterator<Item = (&str, f64)> {
 }
 
 fn steps(base: &Summary, cand: &Summary, found: &mut KnownDifferences<'_>) {
-    let (a, b) = (&base.steps, &cand.steps);
+    let a = &base.steps;
+    let b = &cand.steps;
     let both = base.has_steps() == cand.has_steps();
     let weight = if both {
         Weight::Care

@@ -141,15 +141,17 @@ impl Comparison {
 
 /// `device (TPU v5 Lite against TPU v6 Lite), devices (1 against 4)`
 fn differing(found: Vec<&Difference>) -> String {
-    let one = |found: &Difference| {
-        format!(
-            "{} ({} against {})",
-            found.title.to_lowercase(),
-            found.base,
-            found.cand
-        )
-    };
-    joined(found.into_iter().map(one), ", ")
+    joined(
+        found.into_iter().map(|found| {
+            format!(
+                "{} ({} against {})",
+                found.title.to_lowercase(),
+                found.base,
+                found.cand
+            )
+        }),
+        ", ",
+    )
 }
 
 /// `the median step is slower by 3.000 ms (10.00 ms to 13.00 ms, +30.00 %)`

@@ -3,7 +3,7 @@
 use math::stats::median;
 use math::summed;
 
-use device_reports::{Balance, DeviceLoad, StepPart};
+use device_reports::{Balance, StepPart};
 use facts::prelude::*;
 
 use super::comparable::Difference;
@@ -40,17 +40,16 @@ pub(super) fn model_file(ops: &[OpTimes]) -> Option<String> {
 
 /// Element types of the weights of matrix products, most time first: `bf16, s8`. `None` if no operand is known.
 pub(super) fn weight_types(ops: &[OpTimes]) -> Option<String> {
-    let is_product = |op: &&OpTimes| {
+    let products = ops.iter().filter(|op| {
         matches!(op.part, StepPart::MatMul | StepPart::Kernel)
             && op.operands.is_some()
             && OpWork::of(op).time_use == TimeUse::MatMul
-    };
-    let products = ops.iter().filter(is_product);
+    });
     let times = summed(products.filter_map(|op| Some((weight_type(op)?, op.middle_ps))));
     let all: f64 = times.values().sum();
     let mut times: Vec<(String, f64)> = times.into_iter().collect();
     times.retain(|(_, time)| *time >= WORTH_NAMING * all);
-    times.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    largest_number_first(&mut times, |one| one.1, |one| &one.0);
     let names: Vec<String> = times.into_iter().map(|(dtype, _)| dtype).collect();
     (!names.is_empty()).then(|| names.join(", "))
 }
@@ -63,7 +62,8 @@ pub(super) fn device_steps(cx: &Context<'_>, steps: &StepsReport) -> Option<[usi
     }
     let cores = cx.tensor_cores();
     let of = |core: &GroupId| counts.get(core).copied().unwrap_or(0);
-    let (least, most) = (cores.iter().map(of).min()?, cores.iter().map(of).max()?);
+    let least = cores.iter().map(of).min()?;
+    let most = cores.iter().map(of).max()?;
     (most > 0).then_some([least, most])
 }
 
@@ -74,11 +74,14 @@ pub(super) fn stragglers(cx: &Context<'_>) -> Option<BTreeMap<String, f64>> {
     let known = balance.devices.iter().filter_map(|device| device.work_ps);
     let median_ps = median(&known.collect::<Vec<_>>())?;
     let stragglers = balance.devices.iter().filter(|device| device.is_straggler);
-    let over = |device: &DeviceLoad| {
-        let over = Percent::ratio(device.work_ps? - median_ps, median_ps)?;
-        Some((device.core.clone(), over.0))
-    };
-    Some(stragglers.filter_map(over).collect())
+    Some(
+        stragglers
+            .filter_map(|device| {
+                let over = Percent::ratio(device.work_ps? - median_ps, median_ps)?;
+                Some((device.core.clone(), over.0))
+            })
+            .collect(),
+    )
 }
 
 /// What is known of both runs and equal: the name of the difference that it is not, and words (`2 devices`).
@@ -93,10 +96,12 @@ pub(super) fn alike(
     let mut say = |id, text: Option<String>| {
         words.extend(text.filter(|_| !differs(id)).map(|text| (id, text)));
     };
-    let device = base.facts.device_type.clone();
     say(
         "device_type",
-        device.filter(|_| base.facts.device_type == cand.facts.device_type),
+        base.facts
+            .device_type
+            .clone()
+            .filter(|_| base.facts.device_type == cand.facts.device_type),
     );
     let devices = base.facts.devices;
     say(

@@ -136,8 +136,7 @@ const PASSES: &[(MatchedBy, KeyOf)] = &[
     (MatchedBy::Reshaped, |s| known(s, [s.unnumbered, &s.op.category, "", s.framework(), ""])),
     (MatchedBy::Retuned, |s| Some((s.program, [s.skeleton.as_deref()?, &s.op.category, "", "", ""], ANY, ANY))),
     (MatchedBy::Renumbered, |s| {
-        let operands = s.op.operands.as_deref()?;
-        Some((s.program, [s.unnumbered, &s.op.category, s.shape(), operands, ""], ANY, ANY))
+        Some((s.program, [s.unnumbered, &s.op.category, s.shape(), s.op.operands.as_deref()?, ""], ANY, ANY))
     }),
     (MatchedBy::SameName, |s| Some((s.program, [&s.op.name, &s.op.category, s.shape(), "", ""], ANY, ANY))),
     (MatchedBy::Retyped, |s| Some((s.program, [s.unnumbered, &s.op.category, s.dims.as_deref()?, "", ""], ANY, ANY))),
@@ -178,10 +177,8 @@ impl<'a> OpIdentity<'a> {
 /// Matches the ops of two runs.
 pub(crate) fn match_ops(base: &Summary, cand: &Summary) -> Matching {
     let programs = pair_programs(base, cand);
-    let (base_subjects, cand_subjects) = (
-        subjects(base, &programs.base),
-        subjects(cand, &programs.cand),
-    );
+    let base_subjects = subjects(base, &programs.base);
+    let cand_subjects = subjects(cand, &programs.cand);
     let mut base_left: Vec<usize> = (0..base_subjects.len()).collect();
     let mut cand_left: Vec<usize> = (0..cand_subjects.len()).collect();
     // In program order, so that similar ops are matched in order.
@@ -249,7 +246,8 @@ fn pair_programs(base: &Summary, cand: &Summary) -> ProgramPairs {
         |p| Some(("", &p.name)),
         |_| Some(("", "")),
     ];
-    let (first, second) = (&base.facts.programs, &cand.facts.programs);
+    let first = &base.facts.programs;
+    let second = &cand.facts.programs;
     let mut paired = (
         vec![None::<(usize, bool)>; first.len()],
         vec![None::<(usize, bool)>; second.len()],
@@ -284,9 +282,8 @@ fn pair_programs(base: &Summary, cand: &Summary) -> ProgramPairs {
             (number, false)
         })
     };
-    let base = paired.0.into_iter().map(&mut own).collect();
     ProgramPairs {
-        base,
+        base: paired.0.into_iter().map(&mut own).collect(),
         cand: paired.1.into_iter().map(own).collect(),
     }
 }
@@ -361,7 +358,8 @@ fn align(
             .map(|(cand, base)| (base, cand))
             .collect();
     }
-    let (few, many) = (first.len(), second.len());
+    let few = first.len();
+    let many = second.len();
     if few == many || few.saturating_mul(many) > MOST_WORK {
         let spread = |i: usize| (i * many) / few.max(1);
         return first
@@ -371,7 +369,8 @@ fn align(
             .collect();
     }
     let cost = |i: usize, j: usize| {
-        let (a, b) = (&base[first[i]], &cand[second[j]]);
+        let a = &base[first[i]];
+        let b = &cand[second[j]];
         f64::from(u8::from(a.before != b.before) + u8::from(a.after != b.after))
             + (a.place - b.place).abs()
     };
@@ -385,7 +384,8 @@ fn align(
             best[i * width + j] = taken.min(best[i * width + j - 1]);
         }
     }
-    let (mut i, mut j) = (few, many);
+    let mut i = few;
+    let mut j = many;
     let mut pairs = Vec::with_capacity(few);
     while i > 0 && j > 0 {
         if best[i * width + j] < best[i * width + j - 1] {

@@ -77,9 +77,9 @@ pub use classes::{MatchedClasses, matched_classes};
 pub use collect::tool;
 pub use comparable::{Difference, Weight};
 pub use comparison::{
-    BoundSides, CompareBrief, CompareOptions, Comparison, ComparisonSide, SeriesChange, ValueChange,
+    BoundSides, CompareBrief, CompareOptions, Comparison, ComparisonSide, PredictedOp,
+    PredictionError, SeriesChange, ValueChange,
 };
-pub use comparison::{PredictedOp, PredictionError};
 pub use facts::EnvironmentChange;
 pub use matching::{MatchedBy, Matching, OpPair};
 pub use metrics::{METRICS, MetricScope, SummaryMetric};
@@ -107,7 +107,8 @@ const UNLIKE_RUNS: &str = "the runs of one side are not alike: no number stands 
 /// Compares `cand` with `base`: one run or several on each side, each capture once.
 pub fn compare(base: &[Summary], cand: &[Summary], options: &CompareOptions) -> Comparison {
     let [(base, repeated), (cand, again)] = [base, cand].map(without_repeated);
-    let (base, cand) = (&*base, &*cand);
+    let base = &*base;
+    let cand = &*cand;
     let mut options = options.clone();
     options.test.are_computed = are_computed(base.iter().chain(cand));
     let options = &options;
@@ -168,10 +169,10 @@ pub fn compare(base: &[Summary], cand: &[Summary], options: &CompareOptions) -> 
 /// The first difference that keeps several runs from being taken together as one side.
 pub fn unlike(runs: &[Summary], require: &[String]) -> Option<Difference> {
     let (first, others) = runs.split_first()?;
-    let found = others
+    let mut found = others
         .iter()
-        .flat_map(|other| comparable::differences(first, other, require));
-    let mut found = found.filter(|one| one.weight == Weight::Incomparable);
+        .flat_map(|other| comparable::differences(first, other, require))
+        .filter(|one| one.weight == Weight::Incomparable);
     found.next()
 }
 
@@ -250,7 +251,8 @@ impl Comparison {
 
     fn fill(&mut self, base: &[Summary], cand: &[Summary]) {
         let steps = steps_kept(base, cand);
-        let (first, second) = (PooledRuns::of(base, steps), PooledRuns::of(cand, steps));
+        let first = PooledRuns::of(base, steps);
+        let second = PooledRuns::of(cand, steps);
         self.steps = series_changes(&first, &second, &self.options);
         let divided = attribution::divide(&first, &second, &self.options.test);
         self.attribution = divided.attribution;
@@ -333,19 +335,19 @@ fn series_changes(
         } else {
             options.test.min_effect_percent
         };
-        let change = MetricChange::of_runs(&sides.0, &sides.1, effect, &options.test);
-        let (id, title) = (id.to_owned(), facts.title.clone());
         Some(SeriesChange {
-            id,
-            title,
+            id: id.to_owned(),
+            title: facts.title.clone(),
             unit: facts.unit,
             better: facts.better,
-            change,
+            change: MetricChange::of_runs(&sides.0, &sides.1, effect, &options.test),
         })
     };
     let ids = ids(names);
-    let steps = |id: &&str| base.series(id, usize::MAX).iter().map(Vec::len).sum();
-    let work = ids.len() * resample::work(ids.first().map_or(0, steps));
+    let work = ids.len()
+        * resample::work(ids.first().map_or(0, |id| {
+            base.series(id, usize::MAX).iter().map(Vec::len).sum()
+        }));
     let changes = parallel::map(&ids, work, change);
     changes.into_iter().flatten().collect()
 }
@@ -358,8 +360,10 @@ fn value_changes(base: &[Summary], cand: &[Summary], options: &CompareOptions) -
         .map(|value| value.id.as_str());
     let change = |id: &str| {
         let known = |runs: &[Summary]| -> (Vec<Vec<f64>>, bool) {
-            let known = runs.iter().filter_map(|run| run.run_value(id)?.ok());
-            let known: Vec<KnownValue<'_>> = known.collect();
+            let known: Vec<KnownValue<'_>> = runs
+                .iter()
+                .filter_map(|run| run.run_value(id)?.ok())
+                .collect();
             let is_bound = known.iter().any(|one| one.at_least_because.is_some());
             (known.iter().map(|one| vec![one.value]).collect(), is_bound)
         };
@@ -400,14 +404,13 @@ fn value_changes(base: &[Summary], cand: &[Summary], options: &CompareOptions) -
             note,
         })
     };
-    let known = |row: &ValueChange| {
-        let change = &row.number.change;
-        change.base.is_some() || change.cand.is_some()
-    };
     ids(names)
         .into_iter()
         .filter_map(change)
-        .filter(known)
+        .filter(|row| {
+            let change = &row.number.change;
+            change.base.is_some() || change.cand.is_some()
+        })
         .collect()
 }
 
@@ -447,8 +450,6 @@ fn notes(out: &Comparison, base: &PooledRuns<'_>, cand: &PooledRuns<'_>) -> Vec<
                 runs.0 + runs.1
             )
         });
-    }
-    if fewest >= needed {
         notes.extend(untestable(out));
     }
     let unlisted = base.not_listed() + cand.not_listed();
@@ -484,8 +485,9 @@ fn untestable(out: &Comparison) -> impl Iterator<Item = String> {
             of(|change| change.finding == ChangeVerdict::Correlated),
             format!("the times of neighbouring {what} are correlated"),
         ),
-    ];
-    let reasons = reasons.into_iter().filter(|(count, _)| *count > 0);
+    ]
+    .into_iter()
+    .filter(|(count, _)| *count > 0);
     reasons.map(|(count, why)| {
         let ops = counted(count, "op");
         format!("no change of {ops} could be told from chance (?): {why}")

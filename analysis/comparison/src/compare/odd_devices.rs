@@ -26,7 +26,6 @@ pub(super) fn other_stragglers(base: &Summary, cand: &Summary) -> Option<[String
     ];
     let over = |side: usize, device: &str| both[side].get(device).copied().unwrap_or_default();
     let devices = both[0].keys().chain(both[1].keys());
-    let differs = |device: &String| (over(0, device) - over(1, device)).abs() >= LONGER_PERCENT;
     let text = |stragglers: &BTreeMap<String, f64>| {
         let one = |(device, over): (&String, &f64)| {
             format!(
@@ -40,5 +39,8 @@ pub(super) fn other_stragglers(base: &Summary, cand: &Summary) -> Option<[String
             stragglers.iter().map(one).collect::<Vec<_>>().join(", ")
         }
     };
-    devices.into_iter().any(differs).then(|| both.map(text))
+    devices
+        .into_iter()
+        .any(|device| (over(0, device) - over(1, device)).abs() >= LONGER_PERCENT)
+        .then(|| both.map(text))
 }

@@ -27,12 +27,9 @@ pub(super) fn add_ops(
             let at = *slot.get_or_insert(programs.len());
             if at == programs.len() {
                 let program = model.program(program);
-                let (name, id) = (
-                    model.str(program.name).to_owned(),
-                    program.id.map(|id| id.to_string()),
-                );
+                let id = program.id.map(|id| id.to_string());
                 programs.push(ProgramFacts {
-                    name,
+                    name: model.str(program.name).to_owned(),
                     id,
                     ..ProgramFacts::default()
                 });
@@ -59,7 +56,8 @@ fn sort_programs(programs: &mut Vec<ProgramFacts>, ops: &mut [OpTimes]) {
     let mut order: Vec<usize> = (0..programs.len()).collect();
     let key = |at: usize| (programs[at].time_ps, &programs[at].name, &programs[at].id);
     order.sort_by(|&a, &b| {
-        let (a, b) = (key(a), key(b));
+        let a = key(a);
+        let b = key(b);
         b.0.total_cmp(&a.0)
             .then_with(|| (a.1, a.2).cmp(&(b.1, b.2)))
     });
@@ -115,14 +113,16 @@ fn op_times(model: &TraceModel, classes: &OpClasses, sum: &OpSum, steps: f64) ->
 /// same.
 fn without_layout(shape: &str) -> String {
     let mut depth = 0_usize;
-    let keep = |c: &char| {
-        let inside = depth > 0;
-        match c {
-            '{' => depth += 1,
-            '}' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        !inside && *c != '{'
-    };
-    shape.chars().filter(keep).collect()
+    shape
+        .chars()
+        .filter(|c| {
+            let inside = depth > 0;
+            match c {
+                '{' => depth += 1,
+                '}' => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            !inside && *c != '{'
+        })
+        .collect()
 }

@@ -75,15 +75,13 @@ pub(super) fn weigh(found: &mut Vec<Difference>, simulator: (&str, bool), requir
         let [a, b] = sides;
         [b, a]
     };
-    let why =
-        "ratios are measured ÷ predicted: they show how good the model is, not what became slower";
     found.push(Difference {
         id: "simulator",
         title: "Made by",
         base,
         cand,
         weight: Weight::Note,
-        why,
+        why: "ratios are measured ÷ predicted: they show how good the model is, not what became slower",
     });
     found.sort_by_key(|difference| Reverse(difference.weight));
 }
@@ -105,7 +103,8 @@ pub(super) fn of(
         .iter()
         .find(|series| series.id == "step.time_ps")?;
     let (predicted_ps, measured_ps) = sides(&step.change, is_base);
-    let (predicted_ps, measured_ps) = (predicted_ps?, measured_ps?);
+    let predicted_ps = predicted_ps?;
+    let measured_ps = measured_ps?;
     let rows = comparison.ops.iter().map(|op| of_op(op, is_base));
     let uses = comparison.attribution.iter().flat_map(|one| &one.uses);
     // Idle time, and small ops that a shortened summary only sums.
@@ -124,14 +123,12 @@ pub(super) fn of(
             } else {
                 format!("{}, {title}", group.name)
             },
-            predicted_name: None,
-            program: String::new(),
             category: title.to_owned(),
             predicted_ps: some(predicted),
             measured_ps: some(measured),
             ratio: ratio(predicted, measured),
             missed_ps: measured - predicted,
-            how: None,
+            ..PredictedOp::default()
         }
     };
     let mut ops: Vec<PredictedOp> = rows.chain(others.iter().map(|&rest| row(rest))).collect();
@@ -139,11 +136,7 @@ pub(super) fn of(
     let measured: f64 = ops.iter().filter_map(|op| op.measured_ps).sum();
     let missed: f64 = ops.iter().map(|op| op.missed_ps.abs()).sum();
     ops.extend(idle.into_iter().map(row));
-    ops.sort_by(|a, b| {
-        b.missed_ps
-            .total_cmp(&a.missed_ps)
-            .then_with(|| a.name.cmp(&b.name))
-    });
+    largest_number_first(&mut ops, |op| op.missed_ps, |op| &op.name);
     Some(PredictionError {
         simulator: simulator.to_owned(),
         is_base,
@@ -160,7 +153,8 @@ pub(super) fn of(
 fn of_op(op: &OpChange, is_base: bool) -> PredictedOp {
     let (predicted, measured) = sides(&op.change, is_base);
     let (predicted_name, name) = ordered(op.base_name.as_ref(), op.cand_name.as_ref(), is_base);
-    let (predicted_ps, measured_ps) = (predicted_name.and(predicted), name.and(measured));
+    let predicted_ps = predicted_name.and(predicted);
+    let measured_ps = name.and(measured);
     PredictedOp {
         name: name.or(predicted_name).cloned().unwrap_or_default(),
         predicted_name: predicted_name
@@ -196,8 +190,9 @@ fn ratio(predicted: f64, measured: f64) -> Option<f64> {
 
 impl PredictedOp {
     pub(super) fn both_names(&self) -> String {
-        let predicted = self.predicted_name.as_ref();
-        predicted.map_or_else(|| self.name.clone(), |it| format!("{it} → {}", self.name))
+        self.predicted_name
+            .as_ref()
+            .map_or_else(|| self.name.clone(), |it| format!("{it} → {}", self.name))
     }
 
     /// The prediction for an op.
@@ -239,13 +234,15 @@ impl PredictionError {
             .ops
             .iter()
             .filter(|op| op.missed_ps.round() >= 1.0 && op.verdict() != "close");
-        let clause = |op: &PredictedOp| {
-            let ratio = op
-                .ratio
-                .map_or_else(|| op.verdict().to_owned(), |ratio| format!("× {ratio:.2}"));
-            format!("{} {} ({ratio})", op.name, signed(op.missed_ps))
-        };
-        let clauses: Vec<String> = optimistic.take(CLAUSES).map(clause).collect();
+        let clauses: Vec<String> = optimistic
+            .take(CLAUSES)
+            .map(|op| {
+                let ratio = op
+                    .ratio
+                    .map_or_else(|| op.verdict().to_owned(), |ratio| format!("× {ratio:.2}"));
+                format!("{} {} ({ratio})", op.name, signed(op.missed_ps))
+            })
+            .collect();
         if clauses.is_empty() {
             return text + "; no op takes much longer than predicted";
         }
@@ -256,14 +253,11 @@ impl PredictionError {
     pub fn tables(&self) -> Vec<Table> {
         let whole = PredictedOp {
             name: "whole step".to_owned(),
-            predicted_name: None,
-            program: String::new(),
-            category: String::new(),
             predicted_ps: Some(self.predicted_ps),
             measured_ps: Some(self.measured_ps),
             ratio: self.ratio,
             missed_ps: self.measured_ps - self.predicted_ps,
-            how: None,
+            ..PredictedOp::default()
         };
         let notes = vec![
             "Median times per step; of a collective only the exposed time counts. Ratio is measured ÷ predicted, \

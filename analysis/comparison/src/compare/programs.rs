@@ -52,8 +52,7 @@ pub(super) fn add_parts(cx: &Context<'_>, programs: &mut [ProgramFacts]) {
 
 /// The programs of a trace without times, the largest first.
 pub(super) fn without_times(cx: &Context<'_>) -> Vec<ProgramFacts> {
-    let rows = programs(cx).rows.into_iter();
-    let facts = rows.map(|row| {
+    let facts = programs(cx).rows.into_iter().map(|row| {
         let program = cx.model.program(row.id);
         ProgramFacts {
             name: cx.model.str(program.name).to_owned(),
@@ -72,11 +71,17 @@ pub(super) fn values(programs: &[ProgramFacts]) -> Vec<RunValue> {
     };
     let kind = |part: &ProgramPart| CollectiveKind::from_opcode(part.what.split(" among ").next()?);
     let begins = |begin: &str| -> Vec<&ProgramPart> {
-        let parts = program.parts.iter();
-        parts.filter(|part| part.what.starts_with(begin)).collect()
+        program
+            .parts
+            .iter()
+            .filter(|part| part.what.starts_with(begin))
+            .collect()
     };
-    let collectives = program.parts.iter().filter(|part| kind(part).is_some());
-    let collectives: Vec<&ProgramPart> = collectives.collect();
+    let collectives: Vec<&ProgramPart> = program
+        .parts
+        .iter()
+        .filter(|part| kind(part).is_some())
+        .collect();
     let mut kinds = grouped(
         collectives
             .iter()
@@ -150,12 +155,11 @@ impl ProgramFacts {
             let why = "it is a lower limit: a loop of unknown length counts once";
             value.note = Some(why.to_owned());
         } else {
-            let of = |part: &&ProgramPart| match number {
+            let mut numbers = parts.iter().map(|part| match number {
                 PartNumber::Flops | PartNumber::Count => part.count,
                 PartNumber::Executions => part.executions,
                 PartNumber::Bytes => part.bytes,
-            };
-            let mut numbers = parts.iter().map(of);
+            });
             let sum = numbers.try_fold(0_u64, |sum, part| Some(sum.saturating_add(part?)));
             value.value = sum.map(|sum| sum as f64);
         }
@@ -192,7 +196,8 @@ pub(super) fn comparison(base: &[Summary], cand: &[Summary]) -> Option<ProgramCo
         let first = runs.first()?.facts.programs.first()?.clone();
         (!first.parts.is_empty()).then_some(first)
     };
-    let (base, cand) = (main(base)?, main(cand)?);
+    let base = main(base)?;
+    let cand = main(cand)?;
     // What the compiler makes of a program is no difference of two.
     if base.is_lowered != cand.is_lowered {
         return None;

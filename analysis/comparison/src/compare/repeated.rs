@@ -7,13 +7,15 @@ use super::{Summary, SummaryInput};
 /// Runs without those that are captures of another one already, by their bytes: given twice, one shows no more than given
 /// once. What was left out, in words.
 pub fn without_repeated(runs: &[Summary]) -> (Cow<'_, [Summary]>, Vec<String>) {
-    let (mut kept, mut said) = (Vec::<&Summary>::new(), Vec::new());
+    let mut kept = Vec::<&Summary>::new();
+    let mut said = Vec::new();
     for run in runs {
         let Some(first) = kept.iter().find(|first| is_same_capture(first, run)) else {
             kept.push(run);
             continue;
         };
-        let (first, again) = (first.title(), run.title());
+        let first = first.title();
+        let again = run.title();
         let text = if first == again {
             format!("{first} is given more than once: it counts once")
         } else {

@@ -61,8 +61,9 @@ pub(super) fn times(cx: &Context<'_>, steps: &StepsReport) -> Vec<RunValue> {
     let waits: BTreeMap<u32, Picos> = cx.report::<Input>().map_or_else(
         |_| BTreeMap::new(),
         |input| {
-            let waits = input.steps.iter();
-            waits
+            input
+                .steps
+                .iter()
                 .filter_map(|wait| Some((wait.name.parse().ok()?, wait.total_ps()?)))
                 .collect()
         },
@@ -96,8 +97,13 @@ pub(crate) fn compilations_in_loop(cx: &Context<'_>, steps: &StepsReport) -> Opt
         Some(CompilePlace::InStep(step) | CompilePlace::AfterStep(step)) => !is_warmup(step),
         Some(CompilePlace::BeforeSteps | CompilePlace::AfterSteps) | None => false,
     };
-    let all = report.list.iter();
-    Some(all.filter(|compilation| in_loop(compilation.place)).count())
+    Some(
+        report
+            .list
+            .iter()
+            .filter(|compilation| in_loop(compilation.place))
+            .count(),
+    )
 }
 
 /// The same as a number of the run. `why_none` says why there is no such step.
@@ -106,8 +112,9 @@ pub(super) fn compilations(
     steps: &StepsReport,
     why_none: Option<&str>,
 ) -> Option<RunValue> {
-    let count = compilations_in_loop(cx, steps)?;
-    let value = why_none.is_none().then_some(count as f64);
+    let value = why_none
+        .is_none()
+        .then_some(compilations_in_loop(cx, steps)? as f64);
     let of = "the loop, after warm-up";
     Some(RunValue {
         note: why_none.map(str::to_owned),
@@ -172,7 +179,8 @@ impl LoopChange {
 
     /// `None` if a side has no loop. `compared` says what the steps in the middle show.
     pub(super) fn of(base: &[Summary], cand: &[Summary], compared: &Comparison) -> Option<Self> {
-        let (first, second) = (LoopSide::of(base)?, LoopSide::of(cand)?);
+        let first = LoopSide::of(base)?;
+        let second = LoopSide::of(cand)?;
         let step_change_ps = second.step_ps - first.step_ps;
         let change_percent = Percent::ratio(step_change_ps, first.step_ps);
         let median = compared.step_time().and_then(|step| step.change);
@@ -217,8 +225,8 @@ impl LoopChange {
         };
         let percent = self
             .change_percent
-            .map(|percent| format!(", {percent:+.1}"));
-        let percent = percent.unwrap_or_default();
+            .map(|percent| format!(", {percent:+.1}"))
+            .unwrap_or_default();
         let differs = if self.step_change_ps > 0.0 {
             "longer"
         } else {
@@ -226,7 +234,8 @@ impl LoopChange {
         };
         let is_as_long = self.step_change_ps.abs().round() < 1.0;
         let is_same = (self.base_steps - self.cand_steps).abs() < 0.5;
-        let (before, after) = (ps(self.base_ps), ps(self.cand_ps));
+        let before = ps(self.base_ps);
+        let after = ps(self.cand_ps);
         let mut text = if is_same && before == after {
             format!(
                 "the loop of {} is unchanged: {before}",
@@ -239,16 +248,15 @@ impl LoopChange {
                 steps(self.base_steps)
             )
         } else if is_as_long {
-            let (first, second) = (steps(self.base_steps), steps(self.cand_steps));
+            let first = steps(self.base_steps);
+            let second = steps(self.cand_steps);
             let each = ps(self.base_ps / self.base_steps);
             format!(
                 "the loop takes as long per step: {each} ({before} for {first}, {after} for {second})"
             )
         } else {
-            let (first, second) = (
-                self.base_ps / self.base_steps,
-                self.cand_ps / self.cand_steps,
-            );
+            let first = self.base_ps / self.base_steps;
+            let second = self.cand_ps / self.cand_steps;
             format!(
                 "the loop takes {} {differs} per step ({} to {}{percent}; {before} for {}, {after} for {})",
                 ps(self.step_change_ps.abs()),
@@ -371,9 +379,10 @@ fn hidden_parts(base: &[Summary], cand: &[Summary]) -> Vec<(String, bool, f64)> 
                 let name = format!("{}{}", op.name, place.collect::<String>());
                 Some(((name, false), mean(&op.values)? - median(&op.values)?))
             });
-            let idle = run.step_values("step.idle_ps");
-            let idle = idle.and_then(|all| Some(mean(&all)? - median(&all)?));
-            let idle = idle.map(|hidden| (("idle time".to_owned(), true), hidden));
+            let idle = run
+                .step_values("step.idle_ps")
+                .and_then(|all| Some(mean(&all)? - median(&all)?))
+                .map(|hidden| (("idle time".to_owned(), true), hidden));
             for (what, hidden_ps) in ops.chain(idle) {
                 *sums.entry(what).or_default() += sign * hidden_ps / runs.len() as f64;
             }

@@ -32,10 +32,9 @@ impl RunSpread {
         let ((first, spread_a, m), (second, spread_b, n)) = (side(base)?, side(cand)?);
         let assumed = first.abs() * assumed_percent / 100.0;
         let variance = (WEIGHT * assumed * assumed + spread_a + spread_b) / (WEIGHT + m + n - 2.0);
-        let limit = STANDARD_ERRORS * (variance * (1.0 / m + 1.0 / n)).sqrt();
         Some(Self {
             change: second - first,
-            limit,
+            limit: STANDARD_ERRORS * (variance * (1.0 / m + 1.0 / n)).sqrt(),
         })
     }
 }

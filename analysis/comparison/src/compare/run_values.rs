@@ -78,8 +78,13 @@ pub(super) fn values(
             "the first program to the last"
         };
         let of = format!("time of {whole} without pauses to compile, {waits}");
-        let (metric, inferred) = ("input_wait_percent", Provenance::Inferred);
-        out.push(RunValue::of(metric, Some(percent), of, inferred));
+        let metric = "input_wait_percent";
+        out.push(RunValue::of(
+            metric,
+            Some(percent),
+            of,
+            Provenance::Inferred,
+        ));
     }
     out.extend(ops(cx));
     if let Ok(matmuls) = cx.report::<Matmuls>() {
@@ -87,8 +92,8 @@ pub(super) fn values(
             .padding_efficiency_percent
             .map(|useful| 100.0 - useful.0);
         let of = "work on whole tiles, of the matmuls whose sizes are known";
-        let (metric, derived) = ("padding_waste_percent", Provenance::Derived);
-        out.push(RunValue::of(metric, waste, of, derived));
+        let metric = "padding_waste_percent";
+        out.push(RunValue::of(metric, waste, of, Provenance::Derived));
     }
     if why_none.is_none() {
         out.extend(run_loop::times(cx, steps));
@@ -142,8 +147,8 @@ fn communication(cx: &Context<'_>) -> Vec<RunValue> {
     if let Ok(collectives) = cx.report::<Collectives>() {
         for kind in collectives.kinds.iter().filter(|kind| !kind.is_fused) {
             let metric = "collectives.*.bus_bytes_per_second";
-            let (of, derived) = ("sent ÷ time", Provenance::Derived);
-            let value = RunValue::of(metric, kind.bus_bandwidth, of, derived);
+            let of = "sent ÷ time";
+            let value = RunValue::of(metric, kind.bus_bandwidth, of, Provenance::Derived);
             out.push(value.of_kind(&kind.kind));
         }
     }

@@ -54,18 +54,10 @@ impl Summary {
 
     /// Rejects steps that cannot be compared.
     fn check(&self) -> Result<(), SummaryError> {
-        let summary = self;
         let finite = |value: &f64| value.is_finite() && value.abs() < MOST_PS;
-        let programs = summary.facts.programs.len();
-        let times = || {
-            summary
-                .ops
-                .iter()
-                .flat_map(|op| op.values.iter().chain([&op.middle_ps, &op.runs]))
-        };
-        let all_series = || summary.series.iter().chain(&summary.loop_series);
-        let series = || all_series().flat_map(|series| &series.values);
-        if summary
+        let programs = self.facts.programs.len();
+        let all_series = || self.series.iter().chain(&self.loop_series);
+        if self
             .ops
             .iter()
             .any(|op| op.program.is_some_and(|program| program >= programs))
@@ -74,27 +66,28 @@ impl Summary {
                 "an op belongs to a program that is not listed",
             ));
         }
-        let steps = summary.ops.first().map_or(0, |op| op.values.len());
-        let counts = [summary.steps.counted, summary.ops_not_listed];
+        let steps = self.ops.first().map_or(0, |op| op.values.len());
+        let counts = [self.steps.counted, self.ops_not_listed];
         if steps > MOST_VALUES
-            || summary.ops.iter().any(|op| op.values.len() != steps)
+            || self.ops.iter().any(|op| op.values.len() != steps)
             || all_series().any(|series| series.values.len() > MOST_VALUES)
             || programs > MOST_PROGRAMS
-            || summary.ops.len() > MOST_OPS
+            || self.ops.len() > MOST_OPS
             || counts
                 .into_iter()
                 .any(|count| u32::try_from(count).is_err())
         {
             return Err(SummaryError::Broken("a list or a count is out of range"));
         }
-        if !times()
-            .chain(series())
-            .chain([&summary.steps.middle_ps])
-            .all(finite)
-        {
-            return Err(SummaryError::Broken("a number is out of range"));
-        }
-        if !summary.rest.iter().all(|rest| finite(&rest.middle_ps)) {
+        let of_ops = self
+            .ops
+            .iter()
+            .flat_map(|op| op.values.iter().chain([&op.middle_ps, &op.runs]));
+        let mut numbers = of_ops
+            .chain(all_series().flat_map(|series| &series.values))
+            .chain(self.rest.iter().map(|rest| &rest.middle_ps))
+            .chain([&self.steps.middle_ps]);
+        if !numbers.all(finite) {
             return Err(SummaryError::Broken("a number is out of range"));
         }
         Ok(())

@@ -426,8 +426,8 @@ impl Summary {
         ) {
             *rest.entry(key).or_default() += time;
         }
-        let rest = rest.into_iter();
         self.rest = rest
+            .into_iter()
             .map(|((part, cause, shape), middle_ps)| RestTimes {
                 part,
                 shape,
@@ -460,8 +460,11 @@ impl Summary {
             .iter_mut()
             .filter_map(|value| value.value.as_mut());
         let rest = self.rest.iter_mut().map(|rest| &mut rest.middle_ps);
-        let programs = self.facts.programs.iter_mut();
-        let programs = programs.map(|program| &mut program.time_ps);
+        let programs = self
+            .facts
+            .programs
+            .iter_mut()
+            .map(|program| &mut program.time_ps);
         for number in ops
             .chain(series)
             .chain(values)
@@ -483,7 +486,8 @@ fn twelve_digits(number: f64) -> f64 {
 
 /// At most `most` of `values`, evenly spaced, in order.
 pub fn thinned(values: &[f64], most: usize) -> Vec<f64> {
-    let (n, most) = (values.len(), most.max(1));
+    let n = values.len();
+    let most = most.max(1);
     if n <= most {
         return values.to_vec();
     }

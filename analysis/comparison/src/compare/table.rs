@@ -4,7 +4,7 @@ use engine::{LowerBound, TableBuilder, listed};
 use facts::prelude::*;
 use run_reports::hlo::ProgramSum;
 
-use super::attribution::{Attribution, OpChange};
+use super::attribution::OpChange;
 use super::attribution_table::attribution_table;
 use super::better::Better;
 use super::change::{ChangeVerdict, MetricChange, TestOptions};
@@ -118,8 +118,11 @@ impl Tabular for Comparison {
             }
             return tables;
         }
-        let why = |attribution: &Attribution| attribution.why_table(WHY_ROWS);
-        tables.extend(self.attribution.as_ref().map(why));
+        tables.extend(
+            self.attribution
+                .as_ref()
+                .map(|attribution| attribution.why_table(WHY_ROWS)),
+        );
         // Without a candidate it says what "why" says.
         let causes = self.causes.as_ref();
         let causes = causes.filter(|causes| !causes.candidates.is_empty());
@@ -193,13 +196,12 @@ impl Comparison {
     pub fn agreement(&self) -> Option<String> {
         let sums = self.program.iter().flat_map(|program| &program.sums);
         let is_other_program = sums.into_iter().any(|sum| sum.differs);
-        let is_known = |what: &&str| {
-            let is_other = *what == "programs" && is_other_program;
-            !(is_other || self.unknown.contains(what))
-        };
         let same = ["devices", "programs", "shapes", "steps", "formats"]
             .into_iter()
-            .filter(is_known);
+            .filter(|what| {
+                let is_other = *what == "programs" && is_other_program;
+                !(is_other || self.unknown.contains(what))
+            });
         let same = listed(&same.collect::<Vec<_>>());
         let unknown = match &self.unknown[..] {
             [] => String::new(),
@@ -212,7 +214,8 @@ impl Comparison {
 
     /// The programs that its steps run, on both sides.
     pub fn class_title(&self) -> String {
-        let (base, cand) = (&self.base.class, &self.cand.class);
+        let base = &self.base.class;
+        let cand = &self.cand.class;
         if base == cand {
             base.clone()
         } else {

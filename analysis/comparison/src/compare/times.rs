@@ -107,21 +107,22 @@ struct ClassSteps<'a> {
 impl<'a> ClassSteps<'a> {
     /// Steps without a core with ops are left out.
     fn new(model: &TraceModel, chosen: &[&'a Step], critical: &CriticalCores, most: usize) -> Self {
-        let of_core = |&step: &&'a Step| Some((step, *critical.get(&step.number)?));
-        let (chosen, critical): (Vec<_>, Vec<_>) = chosen.iter().filter_map(of_core).unzip();
+        let (chosen, critical): (Vec<_>, Vec<_>) = chosen
+            .iter()
+            .filter_map(|&step| Some((step, *critical.get(&step.number)?)))
+            .unzip();
         let times: Vec<Picos> = critical.iter().map(|(_, range)| range.dur()).collect();
         let middle = middle_half(&times);
-        let sums = RowSums::new(model, chosen.len(), most, &middle);
         let out = times
             .iter()
             .map(|&time| (time, TimeByPart::default()))
             .collect();
         Self {
+            sums: RowSums::new(model, chosen.len(), most, &middle),
             chosen,
             critical,
             out,
             middle,
-            sums,
         }
     }
 
@@ -160,16 +161,17 @@ fn critical_cores(cx: &Context<'_>, steps: &StepsReport) -> CriticalCores {
     let cores = cx.tensor_cores();
     // Where nothing divides the trace into steps, or there is one core, the longest will do.
     let divided = (cores.len() > 1).then(|| whole.report::<StepParts>().ok());
-    let divided = divided.flatten();
     let known: BTreeMap<u32, GroupId> = divided
+        .flatten()
         .iter()
         .flat_map(|report| &report.steps)
         .filter_map(|step| Some((step.step, step.critical()?.group)))
         .collect();
     let mut critical = CriticalCores::new();
     let has_ops = |core: GroupId| {
-        let tracks = cx.model.tracks_of(core).into_iter();
-        tracks
+        cx.model
+            .tracks_of(core)
+            .into_iter()
             .filter(|&track| cx.model.track(track).kind == TrackKind::Ops)
             .any(|track| cx.model.slices_on(track).next().is_some())
     };
@@ -241,14 +243,13 @@ fn pieces(model: &TraceModel, traffic: &CoreTraffic) -> Vec<RunningPiece> {
         let label = model.slice(flight.slice).label_id();
         let subject = subject(label);
         let unhidden = IntervalSet::of(flight.range).subtract(&busy.clip(flight.range));
-        let exposed = |&range: &TimeRange| RunningPiece {
+        pieces.extend(unhidden.ranges().iter().map(|&range| RunningPiece {
             range,
             label,
             subject,
             part: StepPart::ExposedComm,
             begins: false,
-        };
-        pieces.extend(unhidden.ranges().iter().map(exposed));
+        }));
     }
     pieces.sort_by_key(|piece| piece.range.start);
     pieces
@@ -282,15 +283,13 @@ impl RowSums {
                 *slot = true;
             }
         }
-        let index = vec![None; model.ops().len() + model.labels().len()];
-        let reference = middle.get(middle.len().saturating_sub(1) / 2).copied();
         Self {
-            index,
+            index: vec![None; model.ops().len() + model.labels().len()],
             ops: Vec::new(),
             is_middle,
             sample,
             samples,
-            reference,
+            reference: middle.get(middle.len().saturating_sub(1) / 2).copied(),
             places: 0,
         }
     }
@@ -315,15 +314,13 @@ impl RowSums {
             };
             let at = *slot.get_or_insert(self.ops.len() as u32) as usize;
             if at == self.ops.len() {
-                let (label, part) = (piece.label, piece.part);
-                let values = vec![0.0; self.samples];
                 self.ops.push(OpSum {
-                    label,
-                    part,
+                    label: piece.label,
+                    part: piece.part,
                     place: None,
                     runs: 0,
                     middle: Picos::ZERO,
-                    values,
+                    values: vec![0.0; self.samples],
                 });
             }
             let Some(op) = self.ops.get_mut(at) else {

@@ -21,7 +21,8 @@ pub(super) fn other_traffic(base: &Summary, cand: &Summary) -> Option<[String; 2
         Some(step_ps * run.value("hbm_util_steady_percent")?.exact()? / 100.0)
     };
     let times = [at_peak_ps(base)?, at_peak_ps(cand)?];
-    let (least, most) = (times[0].min(times[1]), times[0].max(times[1]));
+    let least = times[0].min(times[1]);
+    let most = times[0].max(times[1]);
     let is_other = is_same && least > 0.0 && most > OTHER_TRAFFIC * least;
     is_other.then(|| times.map(|ps| format!("{} at peak bandwidth", Picos::rounded(ps))))
 }

@@ -172,7 +172,8 @@ pub(super) fn uses(
     }
     let mut uses: Vec<UseChange> = Vec::new();
     // Times in each step: of the groups, and of the uses as far as all their groups have them.
-    let (mut of_groups, mut of_uses) = (Vec::new(), Vec::new());
+    let mut of_groups = Vec::new();
+    let mut of_uses = Vec::new();
     for ((id, name), mut sum) in sums {
         if uses.last().is_none_or(|last| last.id != id) {
             uses.push(UseChange::new(id));
@@ -213,10 +214,10 @@ pub(super) fn uses(
             (one.finding, one.p) = (test.finding, test.p);
         }
         one.times = one.groups.iter().map(|group| group.times).sum();
-        one.groups
-            .sort_by(|a, b| largest_first(&a.times, &b.times).then(a.name.cmp(&b.name)));
+        let size = |group: &GroupChange| group.times.change_ps.abs();
+        largest_number_first(&mut one.groups, size, |group| &group.name);
     }
-    uses.sort_by(|a, b| largest_first(&a.times, &b.times).then(a.id.cmp(&b.id)));
+    largest_number_first(&mut uses, |one| one.times.change_ps.abs(), |one| &one.id);
     uses
 }
 
@@ -234,8 +235,10 @@ fn tests(
             }
         }
     }
-    let test = |(first, second): &StepTimesOfSides| MetricChange::tested(first, second, options);
-    let mut tests: Vec<MetricChange> = sides.iter().map(test).collect();
+    let mut tests: Vec<MetricChange> = sides
+        .iter()
+        .map(|(first, second)| MetricChange::tested(first, second, options))
+        .collect();
     correct(&mut tests, sides, effect_ps(base, options), options);
     tests
 }
@@ -301,10 +304,6 @@ fn use_of_idle(cause: &str) -> TimeUse {
         COMPILE_WAIT => TimeUse::Compile,
         _ => TimeUse::Idle,
     }
-}
-
-fn largest_first(a: &TimesOfSides, b: &TimesOfSides) -> std::cmp::Ordering {
-    b.change_ps.abs().total_cmp(&a.change_ps.abs())
 }
 
 /// Adds the times of an op in each step of each run.

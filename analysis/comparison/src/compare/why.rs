@@ -70,11 +70,13 @@ impl Attribution {
     /// The table of [`Self::why`].
     pub fn why_table(&self, rows: usize) -> Table {
         let rows = self.why(rows);
-        let explained = |row: &WhyRow| match row.verdict {
-            "?" => reason(row.finding?),
-            verdict => doubt(verdict),
-        };
-        let mut signs: BTreeSet<&str> = rows.iter().filter_map(explained).collect();
+        let mut signs: BTreeSet<&str> = rows
+            .iter()
+            .filter_map(|row| match row.verdict {
+                "?" => reason(row.finding?),
+                verdict => doubt(verdict),
+            })
+            .collect();
         if rows.iter().any(|row| row.verdict == "~") {
             signs.insert("~: within noise.");
         }
@@ -167,8 +169,10 @@ impl Attribution {
         let idle = self.uses.iter().filter(|one| one.is_idle());
         let change: f64 = idle.map(|one| one.times.change_ps).sum();
         let is_told = change.abs() >= NEGLIGIBLE * self.base_ps;
-        let uses = self.uses.iter();
-        uses.filter(|one| is_told || !one.is_idle()).collect()
+        self.uses
+            .iter()
+            .filter(|one| is_told || !one.is_idle())
+            .collect()
     }
 
     fn moved(&self, least: f64) -> impl Iterator<Item = &UseChange> {
@@ -187,7 +191,8 @@ impl Attribution {
         }
         let mut text = main_clause(first);
         let is_more = first.times.change_ps > 0.0;
-        let (mut against, mut with) = (Vec::new(), Vec::new());
+        let mut against = Vec::new();
+        let mut with = Vec::new();
         for &one in &told[1..] {
             if (one.times.change_ps > 0.0) == is_more {
                 with.push(one);
@@ -198,7 +203,8 @@ impl Attribution {
         let sum = |uses: &[&UseChange]| -> f64 { uses.iter().map(|one| one.times.change_ps).sum() };
         if sum(&with).abs() >= least.max(0.2 * first.times.change_ps.abs()) {
             let word = if is_more { "more" } else { "less" };
-            let (time, most) = (ps(sum(&with).abs()), most_of(&with));
+            let time = ps(sum(&with).abs());
+            let most = most_of(&with);
             let _ = write!(text, "; {time} {word} elsewhere, most {most}");
         }
         // All that is not said before, so that the sentence adds up to the change of the step.
@@ -213,7 +219,8 @@ impl Attribution {
             } else {
                 "come back elsewhere"
             };
-            let (time, most) = (ps(rest.abs()), most_of(&against));
+            let time = ps(rest.abs());
+            let most = most_of(&against);
             let _ = write!(text, "; {time} {what}, most {most}");
         }
         Some(text)
@@ -224,10 +231,9 @@ impl Attribution {
     pub fn look_first(&self) -> Option<String> {
         let least = (NEGLIGIBLE * self.base_ps).max(0.5);
         let told = self.told();
-        let groups = told.iter().flat_map(|one| {
-            let groups = one.groups.iter();
-            groups.map(move |group| (*one, group))
-        });
+        let groups = told
+            .iter()
+            .flat_map(|one| one.groups.iter().map(move |group| (*one, group)));
         let may_be_noise = |(one, group): &(&UseChange, &GroupChange)| {
             let tested = match group.finding {
                 ChangeVerdict::Untested => one.finding,
@@ -283,8 +289,11 @@ fn groups_of(one: &UseChange, least: f64, room: usize, whole: &Attribution) -> V
     }
     let is_named = |group: &&GroupChange| group.name != one.id.title();
     let (mut named, other): (Vec<_>, Vec<_>) = one.groups.iter().partition(is_named);
-    let is_moved = |group: &&GroupChange| group.times.change_ps.abs() >= least;
-    let moved = named.iter().copied().take_while(is_moved).count();
+    let moved = named
+        .iter()
+        .copied()
+        .take_while(|group| group.times.change_ps.abs() >= least)
+        .count();
     let fits = |shown: usize| shown + usize::from(shown < one.groups.len()) <= room;
     let Some(shown) = (1..=moved.min(GROUPS)).rev().find(|&shown| fits(shown)) else {
         return Vec::new();
@@ -407,8 +416,12 @@ fn placed(group: &GroupChange) -> String {
 
 /// `layernorm.py:147`
 fn file_of(group: &GroupChange) -> Option<String> {
-    let source = group.source.as_deref()?;
-    source.rsplit('/').next().map(str::to_owned)
+    group
+        .source
+        .as_deref()?
+        .rsplit('/')
+        .next()
+        .map(str::to_owned)
 }
 
 /// The use after "1 ms more".

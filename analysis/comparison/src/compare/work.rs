@@ -56,8 +56,10 @@ pub(super) fn result_dims(op: &OpTimes) -> Option<String> {
 
 /// Types and sizes of the operands, as in `bf16[8,128], s8[128,512]`; `None` if the text does not give them.
 pub(super) fn operands(text: &HloText<'_>) -> Option<String> {
-    let shapes = text.operand_list().into_iter();
-    let arrays = shapes.filter_map(|operand| Some(operand.shape?.array()?.clone()));
+    let arrays = text
+        .operand_list()
+        .into_iter()
+        .filter_map(|operand| Some(operand.shape?.array()?.clone()));
     let texts: Vec<String> = arrays
         .take(MOST_OPERANDS)
         .map(|array| format!("{}{:?}", array.dtype, array.dims).replace(' ', ""))
@@ -84,14 +86,11 @@ pub(super) fn weight_type(op: &OpTimes) -> Option<String> {
     let narrowest = large
         .filter_map(|array| Some((element_bits(array.dtype)?, array.dtype)))
         .min();
-    let of_result = || {
+    narrowest.map(|(_, dtype)| dtype.to_owned()).or_else(|| {
         let shape = Shape::parse(op.shape.as_deref()?)?;
         let first = shape.arrays().first()?.dtype.to_owned();
         element_bits(&first).map(|_| first)
-    };
-    narrowest
-        .map(|(_, dtype)| dtype.to_owned())
-        .or_else(of_result)
+    })
 }
 
 /// Sizes without those of one.
@@ -125,8 +124,10 @@ fn is_matrix_product(op: &OpTimes) -> bool {
         [.., a, b] => Some((a, b)),
         _ => None,
     };
-    let result = op.shape.as_deref().and_then(Shape::parse);
-    let result = result
+    let result = op
+        .shape
+        .as_deref()
+        .and_then(Shape::parse)
         .as_ref()
         .and_then(|shape| last_two(shape.arrays().first()?));
     let Some((m, n)) = result else { return false };
@@ -205,23 +206,23 @@ impl OpTimes {
 /// The kind of the collective, whatever its name and however it is started and awaited.
 fn collective(op: &OpTimes) -> String {
     let (class, category) = classify_texts(Some(&op.category), "", &op.name);
-    let by_name = || classify_texts(None, "", &op.name).0.collective;
     let kind = class
         .collective
         .filter(|kind| *kind != CollectiveKind::Unknown)
-        .or_else(by_name);
+        .or_else(|| classify_texts(None, "", &op.name).0.collective);
     kind.map_or(category, |kind| kind.name().to_owned())
 }
 
 /// The last two names of the framework, without numbers of layers; without them the file, else the op's name.
 fn origin(op: &OpTimes) -> String {
-    let file = |source: &str| {
-        let file = source.rsplit('/').next().unwrap_or(source);
-        file.split(':').next().unwrap_or(file).to_owned()
-    };
     let framework = op.framework.as_deref().and_then(last_names);
     framework
-        .or_else(|| op.source.as_deref().map(file))
+        .or_else(|| {
+            op.source.as_deref().map(|source| {
+                let file = source.rsplit('/').next().unwrap_or(source);
+                file.split(':').next().unwrap_or(file).to_owned()
+            })
+        })
         .unwrap_or_else(|| without_number(&op.name).to_owned())
 }
 

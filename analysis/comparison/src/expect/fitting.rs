@@ -32,16 +32,9 @@ impl Fitting {
 }
 
 pub(super) fn some_or_none(is_wanted: bool) -> Bounds {
-    if is_wanted {
-        Bounds {
-            min: Some(1),
-            max: None,
-        }
-    } else {
-        Bounds {
-            min: None,
-            max: Some(0),
-        }
+    Bounds {
+        min: is_wanted.then_some(1),
+        max: (!is_wanted).then_some(0),
     }
 }
 
@@ -65,11 +58,13 @@ pub(super) fn is_from(own: &str, wanted: &str) -> bool {
 /// `: all-gather.3 (model.py:12, 4.0 ms), …`
 pub(super) fn names(ops: &[HloOp]) -> String {
     let one = |op: &HloOp| {
-        let facts = [
+        let facts: Vec<String> = [
             op.source.clone(),
             op.self_time_ps.map(|time| time.to_string()),
-        ];
-        let facts: Vec<String> = facts.into_iter().flatten().collect();
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
         if facts.is_empty() {
             op.name.to_string()
         } else {

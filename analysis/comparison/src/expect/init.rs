@@ -21,8 +21,10 @@ const MOST_DONATED: usize = 20;
 ///
 /// The file holds no program.
 pub fn expectations_of(cx: &Context<'_>, wanted: Option<&str>) -> Result<String> {
-    let id = chosen(cx, wanted)?.first().copied();
-    let id = id.ok_or_else(|| AnalysisError::from("the file names no programs"))?;
+    let id = chosen(cx, wanted)?
+        .first()
+        .copied()
+        .ok_or_else(|| AnalysisError::from("the file names no programs"))?;
     let program = JudgedProgram::new(cx, TimedProgram::of(cx, id)?);
     let title = &program.timed.title;
     let mut out = format!(
@@ -46,11 +48,10 @@ pub fn expectations_of(cx: &Context<'_>, wanted: Option<&str>) -> Result<String>
     Ok(out)
 }
 
-fn entry(out: &mut String, comment: &str, lines: &[String]) {
-    let _ = write!(out, "\n# {comment}\n[[expect]]\n");
-    for line in lines {
-        let _ = writeln!(out, "{line}");
-    }
+/// Adds the expectation of this name, which `lines` describe.
+fn entry(out: &mut String, comment: &str, name: &str, lines: &str) {
+    let name = quoted(name);
+    let _ = write!(out, "\n# {comment}\n[[expect]]\nname = {name}\n{lines}\n");
 }
 
 /// A text in the syntax of TOML, which takes strings of JSON.
@@ -76,75 +77,63 @@ fn of_program(out: &mut String, program: &JudgedProgram) {
         let count: usize = own.clone().map(|(_, sum)| sum.instructions).sum();
         let bytes = own.map(|(_, sum)| sum.bytes).sum::<Option<u64>>();
         let name = kind.name();
-        let mut lines = vec![
-            format!("name = {}", quoted(&format!("{name} as now"))),
-            format!("collective = {}", quoted(name)),
-            format!(
-                "{} = {count}",
-                if program.is_whole() { "exactly" } else { "min" }
-            ),
-        ];
+        let limit = if program.is_whole() { "exactly" } else { "min" };
+        let mut lines = format!("collective = {}\n{limit} = {count}", quoted(name));
         // In a loop of unknown length, the bytes are those of one iteration.
         let bytes = bytes.filter(|_| !contents.is_least && program.is_whole());
-        lines.extend(bytes.map(|bytes| format!("max_bytes = {bytes}")));
+        lines.extend(bytes.map(|bytes| format!("\nmax_bytes = {bytes}")));
         let said = bytes.map_or_else(String::new, |bytes| {
             format!(", {} in one execution", in_bytes(bytes))
         });
         let what = format!("{} of {name}{said}", counted(count, "instruction"));
-        entry(out, &what, &lines);
+        entry(out, &what, &format!("{name} as now"), &lines);
     }
     if kinds.is_empty() && program.is_whole() && program.unpartitioned().is_none() {
-        let lines = [
-            "name = \"no communication\"".to_owned(),
-            "collective = \"any\"".to_owned(),
-            "max = 0".to_owned(),
-        ];
-        entry(out, "The program does not communicate.", &lines);
+        let what = "The program does not communicate.";
+        entry(
+            out,
+            what,
+            "no communication",
+            "collective = \"any\"\nmax = 0",
+        );
     }
     for (target, sum) in &contents.custom_calls {
-        let lines = [
-            format!("name = {}", quoted(&format!("kernel {target}"))),
-            format!("kernel = {}", quoted(target)),
-        ];
         let what = format!("{} of {target}", counted(sum.instructions, "custom call"));
         // A star would stand for anything.
         if !target.contains('*') {
-            entry(out, &what, &lines);
+            let lines = format!("kernel = {}", quoted(target));
+            entry(out, &what, &format!("kernel {target}"), &lines);
         }
     }
     products(out, program);
-    let again = contents.rematerialized.instructions;
-    if again == 0 && program.is_whole() && program.without_scopes().is_none() {
-        let lines = [
-            "name = \"nothing is computed again\"".to_owned(),
-            "rematerialized = false".to_owned(),
-        ];
-        entry(out, "No value is computed again to save memory.", &lines);
+    if contents.rematerialized.instructions == 0
+        && program.is_whole()
+        && program.without_scopes().is_none()
+    {
+        let what = "No value is computed again to save memory.";
+        entry(
+            out,
+            what,
+            "nothing is computed again",
+            "rematerialized = false",
+        );
     }
     host_copies(out, program);
     donated(out, program);
     if contents.uncounted == 0 && !contents.is_least && program.is_whole() {
-        let lines = [
-            "name = \"operations\"".to_owned(),
-            format!("max_flops = {}", contents.flops),
-        ];
         let flops = number::value(contents.flops as f64, Unit::Flop);
-        entry(
-            out,
-            &format!("{flops} in one execution, counted from shapes."),
-            &lines,
-        );
+        let what = format!("{flops} in one execution, counted from shapes.");
+        let lines = format!("max_flops = {}", contents.flops);
+        entry(out, &what, "operations", &lines);
     }
     if let Ok(peak) = &contents.peak {
         let most = (peak.bytes as f64 * ROOM).ceil() as u64;
-        let lines = [
-            "name = \"peak memory\"".to_owned(),
-            format!("max_peak_bytes = {most}"),
-        ];
+        let what = format!("{} now, and 5 % more.", in_bytes(peak.bytes));
         entry(
             out,
-            &format!("{} now, and 5 % more.", in_bytes(peak.bytes)),
-            &lines,
+            &what,
+            "peak memory",
+            &format!("max_peak_bytes = {most}"),
         );
     }
 }
@@ -164,33 +153,18 @@ fn products(out: &mut String, program: &JudgedProgram) {
         && only != "?"
         && program.is_whole()
     {
-        let lines = [
-            format!("name = {}", quoted(&format!("products are {only}"))),
-            format!("product = {}", quoted(only)),
-        ];
         let count: usize = sums.values().map(|sum| sum.instructions).sum();
-        entry(
-            out,
-            &format!(
-                "{} with operands of {only}",
-                counted(count, "matrix product")
-            ),
-            &lines,
-        );
+        let products = counted(count, "matrix product");
+        let what = format!("{products} with operands of {only}");
+        let lines = format!("product = {}", quoted(only));
+        entry(out, &what, &format!("products are {only}"), &lines);
     }
 }
 
 fn host_copies(out: &mut String, program: &JudgedProgram) {
     if program.host_copies() == 0 && program.is_whole() && program.uncompiled().is_none() {
-        let lines = [
-            "name = \"no copies to the host\"".to_owned(),
-            "host_copies = false".to_owned(),
-        ];
-        entry(
-            out,
-            "The program moves nothing between device and host.",
-            &lines,
-        );
+        let what = "The program moves nothing between device and host.";
+        entry(out, what, "no copies to the host", "host_copies = false");
     }
 }
 
@@ -200,15 +174,9 @@ fn donated(out: &mut String, program: &JudgedProgram) {
         return;
     };
     for name in some.iter().filter(|name| !name.contains('*')) {
-        let lines = [
-            format!("name = {}", quoted(&format!("{name} is donated"))),
-            format!("donated = {}", quoted(name)),
-        ];
-        entry(
-            out,
-            &format!("The memory of {name} is used for a result."),
-            &lines,
-        );
+        let what = format!("The memory of {name} is used for a result.");
+        let lines = format!("donated = {}", quoted(name));
+        entry(out, &what, &format!("{name} is donated"), &lines);
     }
     if names.len() > some.len() {
         let _ = writeln!(
@@ -223,14 +191,12 @@ fn of_run(out: &mut String, cx: &Context<'_>) {
     let steps = cx.report::<Steps>().ok();
     let count = steps.and_then(|steps| compilations_in_loop(cx, &steps));
     if count == Some(0) {
-        let lines = [
-            "name = \"steps compile nothing\"".to_owned(),
-            "compiles_in_steps = false".to_owned(),
-        ];
+        let what = "The host compiles nothing in the steps after warm-up.";
         entry(
             out,
-            "The host compiles nothing in the steps after warm-up.",
-            &lines,
+            what,
+            "steps compile nothing",
+            "compiles_in_steps = false",
         );
     }
 }

@@ -4,9 +4,9 @@ use facts::prelude::*;
 use run_reports::hlo::{TimedProgram, chosen};
 
 use super::condition::{Condition, Expectation, ExpectationError};
+use super::profile;
 use super::program::JudgedProgram;
 use super::report::{Answer, ExpectReport};
-use super::{profile, report::JudgedExpectation};
 
 /// Judges all expectations on a profile or a program.
 ///
@@ -18,35 +18,34 @@ pub fn judge(
     expectations: &[Expectation],
 ) -> Result<ExpectReport, ExpectationError> {
     let mut programs: BTreeMap<ProgramId, Result<JudgedProgram, String>> = BTreeMap::new();
-    let (mut rows, mut notes) = (Vec::new(), Vec::new());
+    let mut rows = Vec::new();
+    let mut notes = Vec::new();
     for expected in expectations {
         let condition = expected.condition()?;
-        let of_run = match &condition {
-            Condition::CompilesInSteps(wanted) => Some(profile::compiles_in_steps(cx, *wanted)),
-            Condition::ShareOf(scope) => Some(profile::share_of(cx, scope, expected)),
-            _ => None,
+        let (answer, program) = match &condition {
+            Condition::CompilesInSteps(wanted) => (profile::compiles_in_steps(cx, *wanted), None),
+            Condition::ShareOf(scope) => (profile::share_of(cx, scope, expected), None),
+            _ => of_program(cx, (expected, &condition), &mut programs, &mut notes),
         };
-        rows.push(match of_run {
-            Some(answer) => answer.judged(&expected.name, None),
-            None => of_program(cx, (expected, &condition), &mut programs, &mut notes),
-        });
+        rows.push(answer.judged(&expected.name, program));
     }
     Ok(ExpectReport::of(rows, notes))
 }
 
+/// The answer about a program, and its title if there is one.
 fn of_program(
     cx: &Context<'_>,
     (expected, condition): (&Expectation, &Condition),
     programs: &mut BTreeMap<ProgramId, Result<JudgedProgram, String>>,
     notes: &mut Vec<String>,
-) -> JudgedExpectation {
+) -> (Answer, Option<String>) {
     let wanted = expected.program.as_deref();
     let found = match chosen(cx, wanted) {
         Ok(found) => found,
-        Err(error) => return Answer::unknown(error.to_string()).judged(&expected.name, None),
+        Err(error) => return (Answer::unknown(error.to_string()), None),
     };
     let Some(&id) = found.first() else {
-        return Answer::unknown("the file names no programs").judged(&expected.name, None);
+        return (Answer::unknown("the file names no programs"), None);
     };
     let title = cx.model.program_title(id);
     if found.len() > 1 {
@@ -56,15 +55,14 @@ fn of_program(
         let timed = TimedProgram::of(cx, id).map_err(|error| error.to_string())?;
         Ok(JudgedProgram::new(cx, timed))
     });
-    match read {
+    let answer = match read {
         Ok(program) => {
             notes.extend(program.timed.notes.iter().cloned());
-            program
-                .answer(expected, condition)
-                .judged(&expected.name, Some(title))
+            program.answer(expected, condition)
         }
-        Err(why) => Answer::unknown(why.clone()).judged(&expected.name, Some(title)),
-    }
+        Err(why) => Answer::unknown(why.clone()),
+    };
+    (answer, Some(title))
 }
 
 /// Which program is judged where an expectation fits several.

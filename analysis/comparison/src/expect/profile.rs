@@ -33,11 +33,15 @@ pub(super) fn share_of(cx: &Context<'_>, scope: &str, expected: &Expectation) ->
         Ok(ops) => ops,
         Err(why) => return Answer::unknown(format!("times of ops are not known: {why}")),
     };
-    let own = ops.rows.iter().filter(|row| {
-        let name = row.framework_name.as_deref();
-        name.is_some_and(|name| glob(scope, name))
-    });
-    let own: Picos = own.map(|row| row.self_time_ps).sum();
+    let own: Picos = ops
+        .rows
+        .iter()
+        .filter(|row| {
+            let name = row.framework_name.as_deref();
+            name.is_some_and(|name| glob(scope, name))
+        })
+        .map(|row| row.self_time_ps)
+        .sum();
     let Some(share) = Percent::of(own, ops.op_time_ps) else {
         return Answer::unknown("no op took any time");
     };
@@ -45,11 +49,17 @@ pub(super) fn share_of(cx: &Context<'_>, scope: &str, expected: &Expectation) ->
     if !is_named {
         return Answer::unknown("the capture has no framework names of ops");
     }
-    let unnamed = ops.rows.iter().filter(|row| row.framework_name.is_none());
-    let unnamed: Picos = unnamed.map(|row| row.self_time_ps).sum();
+    let unnamed: Picos = ops
+        .rows
+        .iter()
+        .filter(|row| row.framework_name.is_none())
+        .map(|row| row.self_time_ps)
+        .sum();
     let most = Percent::of(own + unnamed, ops.op_time_ps).unwrap_or(share);
-    let fits = expected.min_percent.is_none_or(|min| share.0 >= min)
-        && expected.max_percent.is_none_or(|max| share.0 <= max);
+    let fits = |share: Percent| {
+        expected.min_percent.is_none_or(|min| share.0 >= min)
+            && expected.max_percent.is_none_or(|max| share.0 <= max)
+    };
     let percent = |value: f64| number::value(value, Unit::Percent);
     let limit = match (expected.min_percent, expected.max_percent) {
         (Some(min), Some(max)) => format!("{} to {}", percent(min), percent(max)),
@@ -63,14 +73,12 @@ pub(super) fn share_of(cx: &Context<'_>, scope: &str, expected: &Expectation) ->
         percent(share.0)
     );
     // Ops without a framework name may belong to the scope.
-    let fits_at_most = expected.min_percent.is_none_or(|min| most.0 >= min)
-        && expected.max_percent.is_none_or(|max| most.0 <= max);
     let is_beyond = expected.max_percent.is_some_and(|max| share.0 > max)
         || expected.min_percent.is_some_and(|min| most.0 < min);
-    if unnamed > Picos::ZERO && !is_beyond && !(fits && fits_at_most) {
+    if unnamed > Picos::ZERO && !is_beyond && !(fits(share) && fits(most)) {
         return Answer::unknown(format!(
             "{found}; {unnamed} more are of ops without a framework name"
         ));
     }
-    Answer::met_if(fits, found)
+    Answer::met_if(fits(share), found)
 }

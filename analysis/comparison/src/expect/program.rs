@@ -26,14 +26,18 @@ pub(super) struct JudgedProgram {
 
 impl JudgedProgram {
     pub fn new(cx: &Context<'_>, timed: TimedProgram) -> Self {
-        let contents = ProgramContents::in_capture(cx, timed.program, &timed.module);
-        let cut = timed.module.cut.as_ref();
-        let cut = cut.map(|place| format!("the text ends {place}"));
-        let texts = || "the capture holds only the lines of the ops that ran".to_owned();
-        let missing = cut.or_else(|| (timed.origin == ProgramOrigin::OpTexts).then(texts));
+        let cut = timed
+            .module
+            .cut
+            .as_ref()
+            .map(|place| format!("the text ends {place}"));
+        let missing = cut.or_else(|| {
+            (timed.origin == ProgramOrigin::OpTexts)
+                .then(|| "the capture holds only the lines of the ops that ran".to_owned())
+        });
         Self {
             runs: running_computations(&timed.module),
-            contents,
+            contents: ProgramContents::in_capture(cx, timed.program, &timed.module),
             missing,
             // What ran was compiled, even if its order is not recorded.
             is_compiled: timed.module.is_scheduled() || !cx.model.has_programs_only(),
@@ -188,8 +192,11 @@ impl JudgedProgram {
     }
 
     fn collectives(&self, expected: &Expectation, kind: Option<CollectiveKind>) -> Answer {
-        let own = self.contents.collectives.iter();
-        let own = own.filter(|((found, _), _)| kind.is_none_or(|kind| kind == *found));
+        let own = self
+            .contents
+            .collectives
+            .iter()
+            .filter(|((found, _), _)| kind.is_none_or(|kind| kind == *found));
         let ids: BTreeSet<InstructionId> =
             own.clone().flat_map(|(_, sum)| sum.ids.clone()).collect();
         let is_filtered =
@@ -229,10 +236,8 @@ impl JudgedProgram {
             in_bytes(sum),
             bytes.in_words(in_bytes)
         );
-        let (too_much, too_little) = (
-            bytes.max.is_some_and(|max| sum > max),
-            bytes.min.is_some_and(|min| sum < min),
-        );
+        let too_much = bytes.max.is_some_and(|max| sum > max);
+        let too_little = bytes.min.is_some_and(|min| sum < min);
         let loops = "it is not known how often a loop runs";
         let missing = missing.or(self.contents.is_least.then_some(loops));
         if too_much || (too_little && missing.is_none()) {
@@ -266,12 +271,14 @@ impl JudgedProgram {
             let types = operands.map(|it| it.arrays().first().map(|array| array.dtype));
             types.collect::<Option<Vec<_>>>()
         };
-        let is_other = |id: &&InstructionId| {
-            let it = module.instruction(**id);
-            let types = it.and_then(types);
-            types.is_some_and(|types| types.iter().any(|&own| own != dtype))
-        };
-        let others: Vec<InstructionId> = found.iter().filter(is_other).copied().collect();
+        let others: Vec<InstructionId> = found
+            .iter()
+            .filter(|id| {
+                let types = module.instruction(**id).and_then(types);
+                types.is_some_and(|types| types.iter().any(|&own| own != dtype))
+            })
+            .copied()
+            .collect();
         let ops = self.ops(if others.is_empty() { &found } else { &others });
         let all = number::count(found.len() as f64);
         match (missing, others.len()) {
@@ -330,8 +337,12 @@ impl JudgedProgram {
 
     /// Instructions that move data between the device and the host.
     pub fn host_copies(&self) -> usize {
-        let all = self.timed.module.instructions.iter();
-        all.filter(|it| self.is_host_copy(it)).count()
+        self.timed
+            .module
+            .instructions
+            .iter()
+            .filter(|it| self.is_host_copy(it))
+            .count()
     }
 
     /// Names of parameters that give their memory to a result, if no other parameter has the name.
@@ -442,8 +453,11 @@ impl JudgedProgram {
         let donors = module.donors.iter().map(|(donor, _)| *donor);
         let donated: BTreeSet<u64> = aliases.chain(donors).collect();
         let is_donated = |number: u64| donated.contains(&number);
-        let kept = wanted.iter().filter(|(number, _)| !is_donated(*number));
-        let kept: Vec<HloOp> = kept.map(|(_, it)| self.timed.op(it)).collect();
+        let kept: Vec<HloOp> = wanted
+            .iter()
+            .filter(|(number, _)| !is_donated(*number))
+            .map(|(_, it)| self.timed.op(it))
+            .collect();
         let all = number::count(wanted.len() as f64);
         if wanted.is_empty() {
             let found = format!("no parameter is called {name:?}");

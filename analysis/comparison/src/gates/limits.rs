@@ -177,10 +177,8 @@ impl Regression {
     ) -> Option<bool> {
         // From zero, any increase exceeds any percentage.
         let percent = percent.unwrap_or(if change > 0.0 { f64::INFINITY } else { 0.0 });
-        let (most_more, most_less) = (
-            (self.max_increase_pct, self.max_increase_abs),
-            (self.max_decrease_pct, self.max_decrease_abs),
-        );
+        let most_more = (self.max_increase_pct, self.max_increase_abs);
+        let most_less = (self.max_decrease_pct, self.max_decrease_abs);
         let is_beyond = |limits: (Option<f64>, Option<f64>), percent: f64, change: f64| {
             limits.0.is_some_and(|limit| percent > limit)
                 || limits.1.is_some_and(|limit| change > limit)

@@ -76,7 +76,7 @@ pub(super) fn check_op(pattern: &str, runs: &[&Summary]) -> Result<(), String> {
 }
 
 /// The numbers of a metric, in the unit of its name.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct MetricRuns {
     /// The values of each run.
     pub runs: Vec<Vec<f64>>,
@@ -126,22 +126,23 @@ impl MetricOfBoth {
                 unlisted: (0.0, 0.0),
             });
         }
-        let (metric, scale) = (wanted.metric.id, wanted.scale);
+        let metric = wanted.metric.id;
+        let scale = wanted.scale;
         let pattern = op.unwrap_or("*");
         let floor = listed_from(base).max(listed_from(cand));
         let [base, cand] = [base, cand].map(|runs| of_ops(runs, metric, scale, pattern, floor));
-        let (base, cand) = (base?, cand?);
+        let base = base?;
+        let cand = cand?;
         if !(base.is_named || cand.is_named) {
             return Err(no_op(pattern, floor));
         }
         let more = |here: &MetricRuns, there: &MetricRuns| {
             floor / scale * there.ops.saturating_sub(here.ops) as f64
         };
-        let unlisted = (more(&base, &cand), more(&cand, &base));
         Ok(Self {
+            unlisted: (more(&base, &cand), more(&cand, &base)),
             base,
             cand,
-            unlisted,
         })
     }
 }
@@ -159,7 +160,8 @@ impl MetricRuns {
     /// The same of a side, which an error calls `side`.
     fn of_side(side: &str, runs: &[Summary], name: &str, op: Option<&str>) -> Result<Self, String> {
         let wanted = metrics::find(name)?;
-        let (id, scale) = (wanted.id.as_str(), wanted.scale);
+        let id = wanted.id.as_str();
+        let scale = wanted.scale;
         if wanted.metric.per == MetricScope::Op {
             let pattern = op.unwrap_or("*");
             let found = of_ops(runs, id, scale, pattern, 0.0)?;
@@ -170,7 +172,9 @@ impl MetricRuns {
             };
         }
         let ps = wanted.is_time().then_some(scale);
-        let (mut found, mut is_series, mut why) = (Vec::new(), false, None);
+        let mut found = Vec::new();
+        let mut is_series = false;
+        let mut why = None;
         let mut at_least_because = None;
         for run in runs {
             // A part in which this run spends no time has no series either.
@@ -203,10 +207,8 @@ impl MetricRuns {
                 runs: found,
                 is_series,
                 ps,
-                ops: 0,
-                is_named: false,
-                unlisted: None,
                 at_least_because: at_least_because.map(str::to_owned),
+                ..Self::default()
             }),
             (true, Some(why)) => Err(format!("{name}: {why}")),
             (true, None) if id.starts_with("program.") => Err(format!(
@@ -225,11 +227,14 @@ impl MetricRuns {
 
     /// The mean of all steps, if the longest of each run had taken as long as its median step.
     pub(super) fn mean_without_longest(&self) -> Option<f64> {
-        let sum = |run: &Vec<f64>| {
-            let longest = run.iter().copied().reduce(f64::max)?;
-            Some(run.iter().sum::<f64>() - longest + median(run)?)
-        };
-        let sums: Vec<f64> = self.runs.iter().filter_map(sum).collect();
+        let sums: Vec<f64> = self
+            .runs
+            .iter()
+            .filter_map(|run| {
+                let longest = run.iter().copied().reduce(f64::max)?;
+                Some(run.iter().sum::<f64>() - longest + median(run)?)
+            })
+            .collect();
         (!sums.is_empty()).then(|| sums.iter().sum::<f64>() / self.steps() as f64)
     }
 
@@ -239,11 +244,7 @@ impl MetricRuns {
         Self {
             runs,
             is_series: true,
-            ps: None,
-            ops: 0,
-            is_named: false,
-            unlisted: None,
-            at_least_because: None,
+            ..Self::default()
         }
     }
 
@@ -264,8 +265,12 @@ impl MetricRuns {
 
     /// The same with as many digits as tell it from these limits.
     pub(super) fn said_beside(&self, limits: [Option<f64>; 2], value: f64, metric: &str) -> String {
-        let usual = metrics::written(value, metric);
-        let text = metrics::told_apart(value, limits, usual, &metrics::written_unit(metric));
+        let text = metrics::told_apart(
+            value,
+            limits,
+            metrics::written(value, metric),
+            &metrics::written_unit(metric),
+        );
         LowerBound(self.is_lower_bound()).of(text)
     }
 
@@ -304,18 +309,15 @@ fn of_ops(
     let is_wanted = matcher(pattern)?;
     let is_metric = |op: &&OpTimes| metric == "op.time" || op.part == StepPart::ExposedComm;
     let mut found = MetricRuns {
-        runs: Vec::new(),
         is_series: true,
         ps: Some(scale),
-        ops: 0,
-        is_named: false,
-        unlisted: None,
-        at_least_because: None,
+        ..MetricRuns::default()
     };
     for run in runs.iter().filter(|run| !run.ops.is_empty()) {
         let steps = run.ops.iter().map(|op| op.values.len()).max().unwrap_or(0);
         let mut sums = vec![0.0; steps];
-        let (mut ops, mut named) = (0, 0);
+        let mut ops = 0;
+        let mut named = 0;
         let has_name = |op: &OpTimes| {
             is_wanted(&op.name) || op.collective_kind().is_some_and(|kind| is_wanted(&kind))
         };
@@ -347,10 +349,8 @@ fn of_ops(
                     .map(|rest| rest.middle_ps)
             };
             // A name selects one op per program, a pattern any number of ops.
-            let (is_pattern, others) = (
-                is_pattern(pattern),
-                run.facts.programs.len().saturating_sub(named),
-            );
+            let is_pattern = is_pattern(pattern);
+            let others = run.facts.programs.len().saturating_sub(named);
             // Ops that run in a few steps only may take no time in the middle half, but still count.
             if (is_pattern || others > 0) && rest().next().is_some() {
                 let rest: f64 = rest().sum();

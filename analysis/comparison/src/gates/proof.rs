@@ -118,7 +118,8 @@ fn are_apart(base: &StepRuns, cand: &StepRuns) -> bool {
 
 fn spread(runs: &StepRuns, statistic: Statistic) -> f64 {
     let of_runs = || runs.iter().filter_map(|run| statistic.of(&mut run.clone()));
-    let (least, most) = (of_runs().reduce(f64::min), of_runs().reduce(f64::max));
+    let least = of_runs().reduce(f64::min);
+    let most = of_runs().reduce(f64::max);
     most.zip(least).map_or(0.0, |(most, least)| most - least)
 }
 
@@ -145,9 +146,9 @@ fn of_single_numbers(base: &StepRuns, cand: &StepRuns, statistic: Statistic) -> 
 
 /// A property that a step has or does not have.
 fn is_share(runs: &StepRuns) -> bool {
-    let is_either =
-        |value: &f64| value.abs() < f64::EPSILON || (value - 100.0).abs() < f64::EPSILON;
-    runs.iter().flatten().all(is_either)
+    runs.iter()
+        .flatten()
+        .all(|value| value.abs() < f64::EPSILON || (value - 100.0).abs() < f64::EPSILON)
 }
 
 /// Number of steps that have it, and of all steps.
@@ -162,15 +163,17 @@ fn fisher((a, m): (usize, usize), (b, n): (usize, usize)) -> f64 {
     let with = a + b;
     let ln_choose = |n: usize, k: usize| ln_factorial(n) - ln_factorial(k) - ln_factorial(n - k);
     let all = ln_choose(m + n, with);
-    let chance = |on_second: usize| {
-        let on_first = with - on_second;
-        if on_first > m {
-            0.0
-        } else {
-            (ln_choose(n, on_second) + ln_choose(m, on_first) - all).exp()
-        }
-    };
-    (b..=with.min(n)).map(chance).sum::<f64>().min(1.0)
+    (b..=with.min(n))
+        .map(|on_second| {
+            let on_first = with - on_second;
+            if on_first > m {
+                0.0
+            } else {
+                (ln_choose(n, on_second) + ln_choose(m, on_first) - all).exp()
+            }
+        })
+        .sum::<f64>()
+        .min(1.0)
 }
 
 fn ln_factorial(n: usize) -> f64 {

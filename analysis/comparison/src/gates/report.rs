@@ -210,12 +210,7 @@ pub struct GatesReport {
 impl GatesReport {
     /// What all of them say together.
     pub fn verdict(&self) -> GatesVerdict {
-        GatesVerdict::of(|status, level| {
-            let is = |gate: &Gate| {
-                gate.status == status && level.is_none_or(|level| gate.level == level)
-            };
-            self.gates.iter().any(is)
-        })
+        GatesVerdict::of(|status, level| self.with(status, level).next().is_some())
     }
 
     /// The gates in their order; those of one status with the same reason are one entry.
@@ -235,29 +230,32 @@ impl GatesReport {
                 None => found.push(vec![gate]),
             }
         }
-        let found = found.iter();
-        found.filter_map(|group| AlikeGates::of(group)).collect()
+        found
+            .iter()
+            .filter_map(|group| AlikeGates::of(group))
+            .collect()
+    }
+
+    /// Gates with this result, of a level if one is given.
+    fn with(&self, status: Status, level: Option<GateLevel>) -> impl Iterator<Item = &Gate> {
+        let is_of = move |gate: &Gate| level.is_none_or(|level| gate.level == level);
+        let gates = self.gates.iter();
+        gates.filter(move |gate| gate.status == status && is_of(gate))
     }
 
     /// Gates whose failure fails the run.
     pub fn failed(&self) -> impl Iterator<Item = &Gate> {
-        self.gates
-            .iter()
-            .filter(|gate| gate.status == Status::Fail && gate.level == GateLevel::Error)
+        self.with(Status::Fail, Some(GateLevel::Error))
     }
 
     /// Gates that fail with a warning only.
     pub fn warned(&self) -> impl Iterator<Item = &Gate> {
-        self.gates
-            .iter()
-            .filter(|gate| gate.status == Status::Fail && gate.level == GateLevel::Warn)
+        self.with(Status::Fail, Some(GateLevel::Warn))
     }
 
     /// Inconclusive gates.
     pub fn inconclusive(&self) -> impl Iterator<Item = &Gate> {
-        self.gates
-            .iter()
-            .filter(|gate| gate.status == Status::Inconclusive)
+        self.with(Status::Inconclusive, None)
     }
 }
 

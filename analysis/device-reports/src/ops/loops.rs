@@ -92,8 +92,8 @@ struct LoopBody {
 
 impl Analysis for Loops {
     type Report = LoopsReport;
-    const ID: &'static str = "loops";
-    const TITLE: &'static str = "Loops";
+    const ID: &str = "loops";
+    const TITLE: &str = "Loops";
 
     fn run(cx: &Context<'_>) -> Result<LoopsReport> {
         let ops = cx.report::<Ops>()?;
@@ -113,8 +113,10 @@ impl Analysis for Loops {
             .into_iter()
             .map(|row| loop_row(cx, row, &inside))
             .collect();
-        let notes = notes(&rows);
-        Ok(LoopsReport { rows, notes })
+        Ok(LoopsReport {
+            notes: notes(&rows),
+            rows,
+        })
     }
 }
 
@@ -132,12 +134,14 @@ fn inside_of_loops(
             continue;
         };
         for track in model.tracks_of_kind(core, TrackKind::Ops) {
-            let around = |slice: &SliceRef<'_>| slice.has_children() && window.contains(*slice);
             let slices = model
                 .lanes(track)
                 .iter()
                 .flat_map(|lane| model.slices_in(lane, window.range));
-            for slice in cx.watched(slices).filter(around) {
+            for slice in cx
+                .watched(slices)
+                .filter(|slice| slice.has_children() && window.contains(*slice))
+            {
                 let Some(op) = slice.op().filter(|&op| is_loop(op)) else {
                     continue;
                 };

@@ -20,8 +20,8 @@ pub struct Devices;
 
 impl Analysis for Devices {
     type Report = DevicesReport;
-    const ID: &'static str = "devices";
-    const TITLE: &'static str = "Device time";
+    const ID: &str = "devices";
+    const TITLE: &str = "Device time";
 
     fn run(cx: &Context<'_>) -> Result<DevicesReport> {
         let mut cores = Vec::new();

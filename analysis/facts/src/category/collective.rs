@@ -57,10 +57,9 @@ pub(super) fn find(base: &str, hlo: &HloText<'_>, name: &str) -> CollectiveClass
         // The compiler can put the halves of an asynchronous collective into fusions.
         "custom fusion" | "fusion" => match half_named(name).or_else(|| half_named(hlo.name)) {
             Some((kind, role)) => {
-                let by_shapes = || kind_by_shapes(hlo, role);
                 let kind = Some(kind)
                     .filter(|&kind| kind != CollectiveKind::Unknown)
-                    .or_else(by_shapes);
+                    .or_else(|| kind_by_shapes(hlo, role));
                 CollectiveClass {
                     kind: Some(kind.unwrap_or(CollectiveKind::Unknown)),
                     role: Some(role),
@@ -115,7 +114,8 @@ fn kind_by_shapes(hlo: &HloText<'_>, role: AsyncRole) -> Option<CollectiveKind> 
 /// The patterns that change the size of their operand, and the number of devices: an all-gather makes one dimension `n`
 /// times as long, a reduce-scatter divides it by `n`. `None` for shapes that do not differ in this way.
 pub(crate) fn resized(operand: &Shape<'_>, result: &Shape<'_>) -> Option<(CollectiveKind, u64)> {
-    let (operand, result) = (operand.array()?, result.array()?);
+    let operand = operand.array()?;
+    let result = result.array()?;
     if operand.dtype != result.dtype || operand.dims.len() != result.dims.len() {
         return None;
     }

@@ -82,7 +82,8 @@ impl FusionBody {
     /// What a computation does, and all that it calls.
     fn of(module: &HloModule, computation: ComputationId) -> Self {
         let mut out = Self::default();
-        let (mut seen, mut left) = (BTreeSet::new(), vec![(computation, None)]);
+        let mut seen = BTreeSet::new();
+        let mut left = vec![(computation, None)];
         while let Some((computation, around)) = left.pop() {
             if seen.len() >= MAX_COMPUTATIONS || !seen.insert(computation) {
                 continue;

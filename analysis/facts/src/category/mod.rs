@@ -140,8 +140,7 @@ fn is_backward(path: &str) -> bool {
 /// Classifies by category, HLO text (may be empty) and name.
 pub fn classify_texts(category: Option<&str>, text: &str, name: &str) -> (OpClass, String) {
     let hlo = HloText::parse(text).unwrap_or_default();
-    let concluded = || conclude_category(&hlo, name);
-    let category_text = category.map_or_else(concluded, str::to_owned);
+    let category_text = category.map_or_else(|| conclude_category(&hlo, name), str::to_owned);
     let (base, role) = split_role(&category_text);
     let is_host_transfer = base.starts_with("host ")
         || hlo
@@ -152,7 +151,9 @@ pub fn classify_texts(category: Option<&str>, text: &str, name: &str) -> (OpClas
     } else {
         collective::find(base, &hlo, name)
     };
-    let (collective, is_fused_collective, role) = (found.kind, found.is_fused, role.or(found.role));
+    let collective = found.kind;
+    let is_fused_collective = found.is_fused;
+    let role = role.or(found.role);
     let may_have_inner_ops = matches!(base, "while" | "conditional" | "call" | "megacore fusion");
     let is_off_duty = matches!(
         base,

@@ -81,13 +81,16 @@ pub(crate) fn line(lower: &[ShiftBound], upper: &[ShiftBound]) -> Option<ShiftLi
     let at_ps = lower.get(lower.len() / 2)?.at_ps;
     // Shifts and times since `at_ps`, which each of the many slopes needs.
     let points = |bounds: &[ShiftBound]| -> Vec<(f64, f64)> {
-        let point = |bound: &ShiftBound| {
-            let since = bound.at_ps - at_ps;
-            (bound.shift_ps.as_ps_f64(), since.as_ps_f64())
-        };
-        bounds.iter().map(point).collect()
+        bounds
+            .iter()
+            .map(|bound| {
+                let since = bound.at_ps - at_ps;
+                (bound.shift_ps.as_ps_f64(), since.as_ps_f64())
+            })
+            .collect()
     };
-    let (lower, upper) = (points(lower), points(upper));
+    let lower = points(lower);
+    let upper = points(upper);
     // The distance between the bounds is a concave function of the slope: it has one maximum.
     let room = |ppm: f64| {
         let rest = |&(shift, since): &(f64, f64)| shift - ppm * 1e-6 * since;
@@ -102,9 +105,11 @@ pub(crate) fn line(lower: &[ShiftBound], upper: &[ShiftBound]) -> Option<ShiftLi
             .fold(f64::INFINITY, |a, b| if b < a { b } else { a });
         (low, high)
     };
-    let (mut from, mut to) = (-MAX_DRIFT_PPM, MAX_DRIFT_PPM);
+    let mut from = -MAX_DRIFT_PPM;
+    let mut to = MAX_DRIFT_PPM;
     for _ in 0..ROUNDS {
-        let (left, right) = (from + (to - from) / 3.0, to - (to - from) / 3.0);
+        let left = from + (to - from) / 3.0;
+        let right = to - (to - from) / 3.0;
         let width = |ppm| {
             let (low, high) = room(ppm);
             high - low

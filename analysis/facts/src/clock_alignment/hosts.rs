@@ -163,7 +163,8 @@ fn offset(
     let thirds =
         (seen.len() >= LEAST_FOR_THIRDS).then(|| (&seen[..third], &seen[seen.len() - third..]));
     let drift = thirds.and_then(|(early, late)| {
-        let (from, to) = (at(early, 0.5)?, at(late, 0.5)?);
+        let from = at(early, 0.5)?;
+        let to = at(late, 0.5)?;
         let when = |part: &[(i64, f64)]| {
             quantile(
                 &part.iter().map(|(at, _)| *at as f64).collect::<Vec<_>>(),

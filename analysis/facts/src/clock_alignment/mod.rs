@@ -229,20 +229,24 @@ pub(super) fn programs_on_host<'a>(
 ) -> Vec<(SliceRef<'a>, TimeRange)> {
     let clock = device_clock(cx, core);
     if clock.base == ClockBase::Timeline {
-        let on_host = |program: SliceRef<'a>| {
-            (
-                program,
-                clock.span_to_host(program.range(), || program.range()),
-            )
-        };
-        return programs(cx.model, core).into_iter().map(on_host).collect();
+        return programs(cx.model, core)
+            .into_iter()
+            .map(|program| {
+                (
+                    program,
+                    clock.span_to_host(program.range(), || program.range()),
+                )
+            })
+            .collect();
     }
     let timed = timed_programs(cx, core);
-    let on_host = |timed: &TimedProgram| {
-        let range = clock.span_to_host(timed.range, || timed.measured);
-        (cx.model.slice(timed.program), range)
-    };
-    timed.iter().map(on_host).collect()
+    timed
+        .iter()
+        .map(|timed| {
+            let range = clock.span_to_host(timed.range, || timed.measured);
+            (cx.model.slice(timed.program), range)
+        })
+        .collect()
 }
 
 impl ClocksReport {
@@ -302,8 +306,9 @@ fn clock_shift(cx: &Context<'_>, launches: &LaunchPairs) -> Option<ClockShift> {
     let timed = timed_programs(cx, launches.core);
     let by_ops = fit(model, launches, ClockBase::DeviceClock, |program| {
         let range = model.slice(program).range();
-        let key = |timed: &TimedProgram| (timed.range.start, timed.program);
-        let found = timed.binary_search_by_key(&(range.start, program), key);
+        let found = timed.binary_search_by_key(&(range.start, program), |timed| {
+            (timed.range.start, timed.program)
+        });
         found.map_or_else(
             |_| shifted(model, launches.core, range),
             |at| timed[at].measured,

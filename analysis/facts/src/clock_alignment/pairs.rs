@@ -182,12 +182,16 @@ impl Fact for TimedPrograms {
 /// Program executions of a core in time order, by both clocks; found on first use, because each takes several searches
 /// among the ops.
 pub fn timed_programs(cx: &Context<'_>, core: GroupId) -> Arc<[TimedProgram]> {
-    let timed = |program: SliceRef<'_>| TimedProgram {
-        program: program.id(),
-        range: program.range(),
-        measured: shifted(cx.model, core, program.range()),
+    let find = || {
+        programs(cx.model, core)
+            .into_iter()
+            .map(|program| TimedProgram {
+                program: program.id(),
+                range: program.range(),
+                measured: shifted(cx.model, core, program.range()),
+            })
+            .collect()
     };
-    let find = || programs(cx.model, core).into_iter().map(timed).collect();
     cx.fact::<TimedPrograms>().0.get(core, find)
 }
 

@@ -26,7 +26,8 @@ impl MeshAxis {
     pub fn of_groups(groups: &[Vec<u64>]) -> Option<Self> {
         let first: BTreeSet<u64> = groups.first()?.iter().copied().collect();
         let mut ids = first.iter();
-        let (least, next) = (ids.next()?, ids.next()?);
+        let least = ids.next()?;
+        let next = ids.next()?;
         let axis = Self {
             devices: first.len() as u64,
             apart: next - least,
@@ -43,7 +44,8 @@ impl MeshAxis {
         // For each device the least one that pairs connect it with, as far as it is known.
         let mut least: BTreeMap<u64, u64> = BTreeMap::new();
         for &(from, to) in pairs {
-            let (one, other) = (find(&mut least, from), find(&mut least, to));
+            let one = find(&mut least, from);
+            let other = find(&mut least, to);
             for id in [from, to, one, other] {
                 least.insert(id, one.min(other));
             }

@@ -63,8 +63,11 @@ impl CollectiveTraffic {
         let Some(id) = op else {
             return Self::estimated(captured);
         };
-        let op = cx.model.op(id);
-        let program = op.program.and_then(|program| cx.hlo(program).ok());
+        let program = cx
+            .model
+            .op(id)
+            .program
+            .and_then(|program| cx.hlo(program).ok());
         let mut found = Self::recorded(cx, id, program.as_deref(), kind, captured);
         if let (Some(axis), Some(program)) = (found.axis, program) {
             found.name_axis(axis, &program);
@@ -91,12 +94,13 @@ impl CollectiveTraffic {
         let is_fusion = last.is_some_and(|(_, op)| &*op.opcode == "fusion");
         let by_text =
             last.map(|(module, op)| Self::of_instruction(module, op, devices, kind, captured));
-        let is_complete = |found: &&Self| !is_fusion && found.bytes.is_some() && found.knows_who();
-        if let Some(found) = by_text.as_ref().filter(is_complete) {
+        if let Some(found) = by_text
+            .as_ref()
+            .filter(|found| !is_fusion && found.bytes.is_some() && found.knows_who())
+        {
             return found.clone();
         }
-        let whole = cx.instruction(id);
-        let by_program = whole.map(|op| {
+        let by_program = cx.instruction(id).map(|op| {
             let inner = collective_in(op.module(), &op);
             Self::of_instruction(op.module(), inner, devices, kind, captured)
         });
@@ -110,8 +114,13 @@ impl CollectiveTraffic {
     /// The traffic from HLO text; `None` for any other text.
     pub fn of_text(text: &str, kind: CollectiveKind, captured: usize) -> Option<Self> {
         let module = HloModule::from_text(text)?;
-        let op = module.instructions.last()?;
-        Some(Self::of_instruction(&module, op, None, kind, captured))
+        Some(Self::of_instruction(
+            &module,
+            module.instructions.last()?,
+            None,
+            kind,
+            captured,
+        ))
     }
 
     /// Every possible layout of the participants on the grid of chips.
@@ -169,8 +178,7 @@ impl CollectiveTraffic {
     pub fn in_program(module: &HloModule, op: &Instruction) -> Option<(CollectiveKind, Self)> {
         let base = op.opcode.strip_suffix("-start").unwrap_or(&op.opcode);
         let kind = CollectiveKind::from_opcode(base)?;
-        let devices = module.devices.as_ref();
-        let mut found = Self::of_instruction(module, op, devices, kind, 0);
+        let mut found = Self::of_instruction(module, op, module.devices.as_ref(), kind, 0);
         if let Some(axis) = found.axis {
             found.name_axis(axis, module);
         }
@@ -289,9 +297,10 @@ impl CollectiveTraffic {
             .as_ref()
             .zip(devices)
             .and_then(|(groups, assignment)| {
-                let group =
-                    |group: &Vec<u64>| group.iter().map(|&id| assigned(assignment, id)).collect();
-                groups.iter().map(group).collect::<Option<Vec<Vec<u64>>>>()
+                groups
+                    .iter()
+                    .map(|group| group.iter().map(|&id| assigned(assignment, id)).collect())
+                    .collect::<Option<Vec<Vec<u64>>>>()
             });
         self.groups_are_devices = as_devices.is_some();
         self.groups = as_devices.or(groups);
@@ -338,10 +347,11 @@ fn collective_in<'a>(module: &'a HloModule, op: &'a Instruction) -> &'a Instruct
         .body(op)
         .map(|body| module.instructions_of(body))
         .unwrap_or_default();
-    let is_collective = |op: &&Instruction| {
-        CollectiveKind::from_opcode(op.opcode.trim_end_matches("-start")).is_some()
-    };
-    inner.iter().rev().find(is_collective).unwrap_or(op)
+    inner
+        .iter()
+        .rev()
+        .find(|op| CollectiveKind::from_opcode(op.opcode.trim_end_matches("-start")).is_some())
+        .unwrap_or(op)
 }
 
 /// Message size and number of participants of a fusion that starts or ends an asynchronous collective, if the

@@ -65,13 +65,14 @@ pub(super) fn find(cx: &Context<'_>, devices: &[GroupId]) -> Result<MarkedSteps,
     }
     let HostAnnotations { name, .. } = annotated;
     let steps = join(cx.model, by_group);
-    let (count, by) = (counted(steps.len(), "step"), owned_by.title());
-    let why =
-        format!("the host annotates {count} as {name}, and the programs of each are known by {by}");
+    let count = counted(steps.len(), "step");
+    let by = owned_by.title();
     Ok(MarkedSteps {
+        why: format!(
+            "the host annotates {count} as {name}, and the programs of each are known by {by}"
+        ),
         marker: name,
         steps,
-        why,
     })
 }
 
@@ -190,16 +191,19 @@ impl<'a> Programs<'a> {
             let end = marks
                 .get(last.mark)
                 .map_or(Timestamp::MAX, |mark| mark.range.end);
-            let inside = |(program, range): &&(SliceRef<'_>, TimeRange)| {
-                self.launches
-                    .get(&program.id())
-                    .copied()
-                    .unwrap_or(range.start)
-                    < end
-            };
             let own = self.all.iter().skip(last.first).take(last.count);
             last.count = before
-                .unwrap_or_else(|| own.take_while(inside).count().max(1))
+                .unwrap_or_else(|| {
+                    own.take_while(|(program, range)| {
+                        self.launches
+                            .get(&program.id())
+                            .copied()
+                            .unwrap_or(range.start)
+                            < end
+                    })
+                    .count()
+                    .max(1)
+                })
                 .min(last.count);
         }
         steps
@@ -215,12 +219,14 @@ impl<'a> Programs<'a> {
                 .collect::<Vec<_>>(),
         )];
         let marker = dominant(&all, function_of);
-        let runs = |step: &OwnedPrograms| {
-            let own = self.all.iter().skip(step.first).take(step.count);
-            own.filter(|(program, _)| function_of(program.name()) == marker)
-                .count()
-        };
-        let mut counts: Vec<usize> = steps.iter().map(runs).collect();
+        let mut counts: Vec<usize> = steps
+            .iter()
+            .map(|step| {
+                let own = self.all.iter().skip(step.first).take(step.count);
+                own.filter(|(program, _)| function_of(program.name()) == marker)
+                    .count()
+            })
+            .collect();
         counts.sort_unstable();
         let usual = counts.get(counts.len() / 2).copied().unwrap_or(0);
         let same = counts.iter().filter(|&&count| count == usual).count();
@@ -231,7 +237,8 @@ impl<'a> Programs<'a> {
     fn marks(&self, steps: &[OwnedPrograms], marks: &[StepMark]) -> Vec<StepMark> {
         let program = |at: usize| self.all.get(at).map(|(program, _)| program.range());
         let mark = |(k, step): (usize, &OwnedPrograms)| {
-            let (annotation, start) = (marks.get(step.mark)?, program(step.first)?.start);
+            let annotation = marks.get(step.mark)?;
+            let start = program(step.first)?.start;
             let next = steps
                 .get(k + 1)
                 .and_then(|next| program(next.first))

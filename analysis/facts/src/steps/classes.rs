@@ -168,12 +168,13 @@ fn split_by_time(steps: &[Step], members: Vec<usize>) -> Vec<Vec<usize>> {
             .get(member)
             .map_or(1.0, |step| step.time_ps.ps().max(1) as f64)
     };
-    let is_plain = |step: &Step| {
-        !step.is_partial && step.compile_ps.ps().saturating_mul(10) < step.time_ps.ps()
-    };
     let mut times: Vec<f64> = members
         .iter()
-        .filter(|&&m| steps.get(m).is_some_and(is_plain))
+        .filter(|&&m| {
+            steps.get(m).is_some_and(|step| {
+                !step.is_partial && step.compile_ps.ps().saturating_mul(10) < step.time_ps.ps()
+            })
+        })
         .map(|&m| time(m))
         .collect();
     times.sort_by(f64::total_cmp);

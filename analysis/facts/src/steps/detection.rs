@@ -161,15 +161,14 @@ fn steps_line(model: &TraceModel, devices: &[GroupId]) -> Result<MarkedSteps, St
     if by_group.is_empty() {
         return Err("no device recorded steps".to_owned());
     }
-    let why = format!(
-        "{} of {} recorded steps",
-        by_group.len(),
-        counted(devices.len(), "device")
-    );
     Ok(MarkedSteps {
         marker: "Steps".to_owned(),
+        why: format!(
+            "{} of {} recorded steps",
+            by_group.len(),
+            counted(devices.len(), "device")
+        ),
         steps: join(model, by_group),
-        why,
     })
 }
 

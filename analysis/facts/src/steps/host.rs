@@ -34,14 +34,13 @@ fn candidates(model: &TraceModel) -> Vec<SliceRef<'_>> {
         .map(|label| is_step_name(model.str(label.name)))
         .collect();
     if marked.is_empty() && named.contains(&true) {
-        let is_named = |slice: &SliceRef<'_>| {
-            named
-                .get(slice.label_id().index())
-                .copied()
-                .unwrap_or(false)
-        };
         marked = trace_model::pausing(model.all_slices())
-            .filter(is_named)
+            .filter(|slice| {
+                named
+                    .get(slice.label_id().index())
+                    .copied()
+                    .unwrap_or(false)
+            })
             .filter(is_host)
             .collect();
     }
@@ -76,8 +75,10 @@ pub fn has_annotations(model: &TraceModel) -> bool {
 /// The number that the host gives to the step in which it is at a time, on this host.
 pub fn annotated_number(model: &TraceModel, host: HostId, at: Timestamp) -> Option<u32> {
     let annotated = annotations(model).ok()?;
-    let of_host = |(own, _): &&(GroupId, Vec<StepMark>)| model.host_of(*own) == host;
-    let (_, marks) = annotated.by_host.iter().find(of_host)?;
+    let (_, marks) = annotated
+        .by_host
+        .iter()
+        .find(|(own, _)| model.host_of(*own) == host)?;
     let begun = marks.partition_point(|mark| mark.range.start <= at);
     let last = marks.get(begun.checked_sub(1)?)?;
     last.number.filter(|_| last.range.contains(at))
@@ -131,14 +132,13 @@ pub(super) fn annotations(model: &TraceModel) -> Result<HostAnnotations, String>
 pub(super) fn find(model: &TraceModel) -> Result<MarkedSteps, String> {
     let HostAnnotations { name, by_host } = annotations(model)?;
     let steps = join(model, by_host);
-    let why = format!(
-        "the host annotates {} as {name}",
-        counted(steps.len(), "step")
-    );
     Ok(MarkedSteps {
+        why: format!(
+            "the host annotates {} as {name}",
+            counted(steps.len(), "step")
+        ),
         marker: name,
         steps,
-        why,
     })
 }
 

@@ -46,12 +46,11 @@ pub(super) fn join(
 ) -> Vec<RawStep> {
     by_group.retain(|(_, marks)| !marks.is_empty());
     let numbers = |marks: &[StepMark]| marks.iter().map(|mark| mark.number).collect::<Vec<_>>();
-    let is_unique = |(_, marks): &(GroupId, Vec<StepMark>)| {
+    let numbered = by_group.iter().all(|(_, marks)| {
         let mut numbers = numbers(marks);
         numbers.sort_unstable();
         numbers.windows(2).all(|pair| pair[0] != pair[1]) && numbers.iter().all(Option::is_some)
-    };
-    let numbered = by_group.iter().all(is_unique);
+    });
     let alike = by_group
         .windows(2)
         .all(|pair| numbers(&pair[0].1) == numbers(&pair[1].1));
@@ -115,10 +114,6 @@ fn by_time(mut by_group: Vec<(GroupId, Vec<StepMark>)>) -> Vec<RawStep> {
                     .first()
                     .and_then(|(_, own)| own.intersect(mark.range))
             };
-            let is_free = |step: &&mut RawStep| {
-                step.number == mark.number
-                    && step.spans.last().is_some_and(|&(last, _)| last != group)
-            };
             let near = |step: &RawStep| {
                 let apart = step.spans.first().map_or(Picos::ZERO, |(_, own)| {
                     (mark.range.start - own.end)
@@ -136,7 +131,10 @@ fn by_time(mut by_group: Vec<(GroupId, Vec<StepMark>)>) -> Vec<RawStep> {
                 .get_mut(from..until.max(from))
                 .unwrap_or_default()
                 .iter_mut()
-                .filter(is_free);
+                .filter(|step| {
+                    step.number == mark.number
+                        && step.spans.last().is_some_and(|&(last, _)| last != group)
+                });
             let rank = |step: &RawStep| match overlap(step) {
                 Some(shared) => Some((1, shared.dur())),
                 None => near(step).map(|apart| (0, Picos::ZERO - apart)),

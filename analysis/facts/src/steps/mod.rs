@@ -127,8 +127,11 @@ impl StepsReport {
         let is_there = |group: GroupId| model.group(group).source == source;
         let mut steps = self.of_file(model, source).peekable();
         steps.peek().filter(|_| self.has_steps())?;
-        let is_whole = |step: &&Step| !step.partial_on.iter().any(|&group| is_there(group));
-        Some(steps.filter(is_whole).count() as u64)
+        Some(
+            steps
+                .filter(|step| !step.partial_on.iter().any(|&group| is_there(group)))
+                .count() as u64,
+        )
     }
 
     /// Steps of which one file of the run holds a part.
@@ -150,10 +153,12 @@ impl StepsReport {
                 .steps
                 .iter()
                 .filter(|step| !step.partial_on.contains(&group));
-            let begins = whole.filter_map(|step| Some(step.span_on(group)?.range.start));
-            let mut begins: Vec<Timestamp> = begins.collect();
+            let mut begins: Vec<Timestamp> = whole
+                .filter_map(|step| Some(step.span_on(group)?.range.start))
+                .collect();
             begins.sort_unstable();
-            let (first, last) = (begins.first()?, begins.last()?);
+            let first = begins.first()?;
+            let last = begins.last()?;
             (begins.len() > 1).then(|| (*last - *first).ps() as f64 / (begins.len() - 1) as f64)
         });
         means.max_by(f64::total_cmp)
@@ -173,8 +178,8 @@ impl StepsReport {
         let follows = |a: &Step, b: &Step| a.number.checked_add(1) == Some(b.number);
         let runs = self
             .steps
-            .chunk_by(|a, b| is_steady(a) == is_steady(b) && follows(a, b));
-        let runs = runs.filter(|run| self.has_steps() && run.first().is_some_and(is_steady));
+            .chunk_by(|a, b| is_steady(a) == is_steady(b) && follows(a, b))
+            .filter(|run| self.has_steps() && run.first().is_some_and(is_steady));
         runs.reduce(|best, run| if run.len() > best.len() { run } else { best })
     }
 
@@ -244,8 +249,10 @@ impl StepsReport {
 
     /// Outliers with the median of their class, above which they are, slowest first.
     pub fn slow_steps(&self) -> Vec<(&Step, f64)> {
-        let with_median = |step| Some((step, self.class_of(step)?.time?.median));
-        let slow = self.outliers().into_iter().filter_map(with_median);
+        let slow = self
+            .outliers()
+            .into_iter()
+            .filter_map(|step| Some((step, self.class_of(step)?.time?.median)));
         // In a part of the steps, the median can be that of slow ones.
         slow.filter(|(step, median)| step.time_ps.as_ps_f64() > *median)
             .collect()
@@ -286,7 +293,8 @@ fn leave_out_compiling(steps: &mut [Step]) {
         .iter_mut()
         .filter(|step| !(step.is_partial || step.is_warmup));
     for step in others.take_while(|step| step.is_outlier && step.mostly_compiles()) {
-        let (part, whole) = (step.compile_ps, step.time_ps);
+        let part = step.compile_ps;
+        let whole = step.time_ps;
         step.left_out = Some(format!("warm-up: compiles for {part} of {whole}"));
         step.is_warmup = true;
     }

@@ -39,8 +39,13 @@ pub(super) fn find(model: &TraceModel, devices: &[GroupId]) -> Result<MarkedStep
         .flat_map(|(_, slices)| slices)
         .map(|slice| slice.measured_dur())
         .sum();
-    let by_function = dominant(&executions, function_of);
-    let verdict = judge(&executions, &by_function, function_of, total).or_else(|first| {
+    let verdict = judge(
+        &executions,
+        &dominant(&executions, function_of),
+        function_of,
+        total,
+    )
+    .or_else(|first| {
         // Different functions may share a name such as `jit_fn`: try single programs.
         let by_program = dominant(&executions, |name| name);
         judge(&executions, &by_program, |name| name, total).map_err(|_second| first)

@@ -52,7 +52,8 @@ impl StepsReport {
             self.why.join("; ")
         )];
         if self.left_out > 0 {
-            let (left_out, all) = (self.left_out, self.steps.len());
+            let left_out = self.left_out;
+            let all = self.steps.len();
             let are = if left_out == 1 { "is" } else { "are" };
             notes.push(format!(
                 "{left_out} of {} {are} left out as partial or warm-up.",

@@ -149,8 +149,8 @@ fn core_extent(cx: &Context<'_>, core: GroupId) -> Option<TimeWindow> {
             .iter()
             .filter(on_host)
             .filter_map(extent)
-            .reduce(TimeRange::hull);
-        let run = run.or_else(|| cores.iter().filter_map(extent).reduce(TimeRange::hull))?;
+            .reduce(TimeRange::hull)
+            .or_else(|| cores.iter().filter_map(extent).reduce(TimeRange::hull))?;
         let Some(own) = own_extent(cx, core) else {
             return Some(TimeWindow {
                 range: run,
@@ -165,10 +165,8 @@ fn core_extent(cx: &Context<'_>, core: GroupId) -> Option<TimeWindow> {
                     .filter(on_host)
                     .any(|&other| runs_in(cx.model, other, away) >= AWAY_RUNS)
         };
-        let (before, after) = (
-            TimeRange::new(run.start, own.range.start),
-            TimeRange::new(own.range.end, run.end),
-        );
+        let before = TimeRange::new(run.start, own.range.start);
+        let after = TimeRange::new(own.range.end, run.end);
         let start = if is_away(before) {
             run.start
         } else {
@@ -193,8 +191,9 @@ fn core_extent(cx: &Context<'_>, core: GroupId) -> Option<TimeWindow> {
 /// Steps or programs of a core that lie in a range, those of which there are more.
 fn runs_in(model: &TraceModel, core: GroupId, range: TimeRange) -> usize {
     let count = |kind| {
-        let tracks = model.tracks_of_kind(core, kind);
-        let lanes = tracks.filter_map(|track| model.lanes(track).first());
+        let lanes = model
+            .tracks_of_kind(core, kind)
+            .filter_map(|track| model.lanes(track).first());
         lanes
             .flat_map(|lane| model.slices_in(lane, range))
             .filter(|run| range.encloses(run.range()))
@@ -275,7 +274,8 @@ pub fn slices_of_window<'a>(
     track: TrackId,
     window: TimeWindow,
 ) -> impl Iterator<Item = SliceSpans<'a>> {
-    let (model, is_whole) = (cx.model, cx.scope == Scope::WholeTrace);
+    let model = cx.model;
+    let is_whole = cx.scope == Scope::WholeTrace;
     // Steps and programs have times on the timeline only.
     let on_timeline = matches!(
         model.track(track).kind,
@@ -315,12 +315,11 @@ fn part_of(
 ) -> Option<SliceSpans<'_>> {
     // Markers take no time: they belong to the window that they start in.
     let part = |span: TimeRange, of: TimeRange| {
-        let nothing = || {
+        span.intersect(of).or_else(|| {
             shown_window
                 .contains(spans.shown.start)
                 .then(|| TimeRange::at(span.start, Picos::ZERO))
-        };
-        span.intersect(of).or_else(nothing)
+        })
     };
     Some(SliceSpans {
         shown: part(spans.shown, shown_window)?,
@@ -340,10 +339,14 @@ pub fn windows_in_words(cx: &Context<'_>) -> String {
         Scope::Steps { .. } => return "these steps".to_owned(),
         Scope::Range(range) => range,
     };
-    let of_core = |core| window(cx, core).ok()?;
-    let windows: Vec<TimeWindow> = cx.tensor_cores().into_iter().filter_map(of_core).collect();
+    let windows: Vec<TimeWindow> = cx
+        .tensor_cores()
+        .into_iter()
+        .filter_map(|core| window(cx, core).ok()?)
+        .collect();
     let differs = |a: TimeRange, b: TimeRange| {
-        let (a, b) = (a.dur(), b.dur());
+        let a = a.dur();
+        let b = b.dur();
         (a - b).abs().as_ps_f64() > SAME_LENGTH * a.as_ps_f64()
     };
     let mut words = "the range".to_owned();
@@ -361,9 +364,8 @@ pub fn windows_in_words(cx: &Context<'_>) -> String {
 
 /// From the first of these slices to the end of the last, on the timeline.
 pub fn hull_of_window(cx: &Context<'_>, track: TrackId, window: TimeWindow) -> Option<TimeRange> {
-    let whole = TimeRange::new(Timestamp::MIN, Timestamp::MAX);
     let range = if cx.scope == Scope::WholeTrace {
-        whole
+        TimeRange::new(Timestamp::MIN, Timestamp::MAX)
     } else {
         window.range
     };

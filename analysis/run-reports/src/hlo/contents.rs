@@ -61,14 +61,13 @@ pub struct ContentSum {
 impl ContentSum {
     fn add(&mut self, id: InstructionId, times: u64, bytes: Option<u64>) {
         let sum = if self.instructions == 0 {
-            Some(0)
+            Some(0_u64)
         } else {
             self.bytes
         };
-        self.bytes = sum.zip(bytes).map(|(sum, bytes)| {
-            let all: u64 = sum;
-            all.saturating_add(bytes.saturating_mul(times))
-        });
+        self.bytes = sum
+            .zip(bytes)
+            .map(|(sum, bytes)| sum.saturating_add(bytes.saturating_mul(times)));
         self.instructions += 1;
         self.executions = self.executions.saturating_add(times);
         self.ids.push(id);
@@ -87,21 +86,19 @@ pub struct PeakMemory {
 impl ProgramContents {
     /// What a program consists of; `plan` is the peak that the compiler planned, if recorded.
     pub fn of(module: &HloModule, plan: Option<u64>) -> Self {
-        let live = || {
-            peak_of_live_bytes(module)
-                .map(|peak| peak.bytes)
-                .map_err(str::to_owned)
-        };
-        let peak = match plan {
-            Some(bytes) => Ok(PeakMemory {
+        let peak = plan
+            .map_or_else(
+                || {
+                    peak_of_live_bytes(module)
+                        .map(|peak| peak.bytes)
+                        .map_err(str::to_owned)
+                },
+                Ok,
+            )
+            .map(|bytes| PeakMemory {
                 bytes,
-                is_planned: true,
-            }),
-            None => live().map(|bytes| PeakMemory {
-                bytes,
-                is_planned: false,
-            }),
-        };
+                is_planned: plan.is_some(),
+            });
         let results: BTreeSet<_> = module.aliases.iter().map(|it| &it.output_index).collect();
         let mut out = Self {
             collectives: BTreeMap::new(),
@@ -118,7 +115,8 @@ impl ProgramContents {
             peak,
             is_least: false,
         };
-        let (times, runs) = (executions(module), running_computations(module));
+        let times = executions(module);
+        let runs = running_computations(module);
         let mut costs = CostAnalysis::new(module);
         for (id, instruction) in module.iter() {
             let place = instruction.computation.index();
@@ -173,8 +171,11 @@ impl ProgramContents {
                 self.fusions.entry(kind).or_default().add(id, times, None);
             }
             "custom-call" => {
-                let target = it.attributes().custom_call_target.clone();
-                let target = target.unwrap_or_else(|| "without a target".to_owned());
+                let target = it
+                    .attributes()
+                    .custom_call_target
+                    .clone()
+                    .unwrap_or_else(|| "without a target".to_owned());
                 self.custom_calls
                     .entry(target)
                     .or_default()
@@ -211,12 +212,15 @@ impl ProgramContents {
             let written = hlo::main_memory_bytes(hlo::started_result(it));
             operands.fold(written, u64::saturating_add)
         } else {
-            let own = costs.bytes(it).into_iter();
-            let own = own.filter(|access| access.space == MemorySpace::Hbm);
+            let own = costs
+                .bytes(it)
+                .into_iter()
+                .filter(|access| access.space == MemorySpace::Hbm);
             own.fold(0_u64, |sum, access| sum.saturating_add(access.bytes))
         };
-        let bytes = bytes.saturating_mul(times.times);
-        self.hbm_bytes = self.hbm_bytes.saturating_add(bytes);
+        self.hbm_bytes = self
+            .hbm_bytes
+            .saturating_add(bytes.saturating_mul(times.times));
     }
 }
 

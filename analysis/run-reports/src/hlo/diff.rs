@@ -107,10 +107,8 @@ pub fn diff(
     first: (&Context<'_>, ProgramId),
     second: (&Context<'_>, ProgramId),
 ) -> Result<ProgramDiff> {
-    let (a, b) = (
-        TimedProgram::of(first.0, first.1)?,
-        TimedProgram::of(second.0, second.1)?,
-    );
+    let a = TimedProgram::of(first.0, first.1)?;
+    let b = TimedProgram::of(second.0, second.1)?;
     let modules = [&*a.module, &*b.module];
     let found = ProgramMatch::of(modules[0], modules[1]);
     let contents = [
@@ -234,10 +232,8 @@ fn divided_fusions<'a>(
 fn together(program: &TimedProgram, ids: &[InstructionId]) -> (Option<HloOp>, String, String) {
     let ops: Vec<HloOp> = ids.iter().filter_map(|&id| op(program, id)).collect();
     let names: Vec<&str> = ops.iter().map(|op| &*op.name).collect();
-    let (count, names) = (
-        counted(ops.len(), "instruction"),
-        engine::listed_to(&names, NAMED),
-    );
+    let count = counted(ops.len(), "instruction");
+    let names = engine::listed_to(&names, NAMED);
     let sum = ops.first().map(|first| HloOp {
         bytes: ops
             .iter()
@@ -272,9 +268,11 @@ fn titled(
 fn notes(first: &TimedProgram, second: &TimedProgram) -> Vec<String> {
     let of = |program: &TimedProgram| {
         let known = number::count(program.module.instructions.len() as f64);
-        let cut = program.module.cut.as_ref();
-        let cut =
-            cut.map(|place| format!("the text ends {place}; {known} instructions are known."));
+        let cut = program
+            .module
+            .cut
+            .as_ref()
+            .map(|place| format!("the text ends {place}; {known} instructions are known."));
         let are_ops = program.origin == ProgramOrigin::OpTexts;
         cut.or_else(|| are_ops.then(|| format!("the capture does not hold it; {OPS_ALONE}")))
     };
@@ -383,7 +381,7 @@ fn peaks(found: [&Result<PeakMemory, String>; 2]) -> (String, Option<i64>) {
                 format!("the same, {}", bytes(first.bytes))
             } else {
                 let sign = if second.bytes > first.bytes { "+" } else { "-" };
-                let (from, to) = (bytes(first.bytes), bytes(second.bytes));
+                let from = bytes(first.bytes); let to = bytes(second.bytes);
                 let by = bytes(first.bytes.abs_diff(second.bytes));
                 format!("{from} → {to} ({sign}{by})")
             };
@@ -437,7 +435,8 @@ fn not_compared(found: &ProgramMatch, are_ops: [bool; 2]) -> Vec<String> {
 impl ProgramDiff {
     /// `123 instructions are the same, 0 differ`
     pub fn statement(&self) -> String {
-        let (same, differ) = (self.same, self.rows.len());
+        let same = self.same;
+        let differ = self.rows.len();
         format!(
             "{} {} the same, {} {}",
             number::count(same as f64),
@@ -457,15 +456,6 @@ impl ProgramDiff {
     pub fn own_tables(&self) -> Vec<Table> {
         let title = format!("{}: {} and {}", self.statement(), self.first, self.second);
         let table = Table::of("program_diff", title, &self.rows)
-            .declared([
-                "difference",
-                "name",
-                "second",
-                "opcode",
-                "what",
-                "bytes",
-                "source",
-            ])
             .remaining()
             .note(&self.order)
             .note(&self.peak)
@@ -482,7 +472,9 @@ impl ProgramDiff {
 
 impl Tabular for ProgramDiff {
     fn tables(&self) -> Vec<Table> {
-        let environment = environment_table(&self.environment).into_iter();
-        environment.chain(self.own_tables()).collect()
+        environment_table(&self.environment)
+            .into_iter()
+            .chain(self.own_tables())
+            .collect()
     }
 }

@@ -23,17 +23,16 @@ pub(super) fn change(
     pair: MatchedInstruction,
     parts: &mut ChangedParts,
 ) -> Option<String> {
-    let (a, b) = (
-        first.instruction(pair.first)?,
-        second.instruction(pair.second)?,
-    );
+    let a = first.instruction(pair.first)?;
+    let b = second.instruction(pair.second)?;
     let mut out = Vec::new();
     shapes(a, b, parts, &mut out);
     let arrays = |module: &HloModule, it: &Instruction| {
         let arrays = module.operands(it).map(|it| it.shape.as_deref().map(types));
         arrays.collect::<Vec<_>>()
     };
-    let (of_a, of_b) = (arrays(first, a), arrays(second, b));
+    let of_a = arrays(first, a);
+    let of_b = arrays(second, b);
     if of_a.len() != of_b.len() {
         out.push(format!("{} operands → {}", of_a.len(), of_b.len()));
     } else if let Some((x, y)) = of_a.iter().zip(&of_b).find(|(x, y)| x != y) {
@@ -93,7 +92,8 @@ fn shapes(a: &Instruction, b: &Instruction, parts: &mut ChangedParts, out: &mut 
         out.push(format!("{} → {}", types(x), types(y)));
         return;
     }
-    let (mut layout, mut space) = (false, None);
+    let mut layout = false;
+    let mut space = None;
     for (x, y) in x.arrays().into_iter().zip(y.arrays()) {
         layout |= (&x.minor_to_major, &x.tiles, x.packed_bits)
             != (&y.minor_to_major, &y.tiles, y.packed_bits);

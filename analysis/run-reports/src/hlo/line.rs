@@ -101,6 +101,13 @@ pub(super) fn groups(instruction: &Instruction) -> Option<String> {
         .groups
         .as_ref()?
         .expand()?;
-    let group = |group: &Vec<u64>| format!("{{{}}}", joined(group, ","));
-    Some(format!("{{{}}}", joined(groups.iter().map(group), ",")))
+    Some(format!(
+        "{{{}}}",
+        joined(
+            groups
+                .iter()
+                .map(|group| format!("{{{}}}", joined(group, ","))),
+            ","
+        )
+    ))
 }

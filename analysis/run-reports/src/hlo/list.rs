@@ -50,10 +50,11 @@ pub fn programs(cx: &Context<'_>) -> ProgramList {
     let (mut own, mut whole) = (BTreeMap::<ProgramId, Picos>::new(), Picos::ZERO);
     if let Ok(ops) = cx.report::<Ops>() {
         whole = ops.op_time_ps;
-        own = summed(ops.rows.iter().filter_map(|row| {
-            let program = cx.model.op(row.op?).program?;
-            Some((program, row.self_time_ps))
-        }));
+        own = summed(
+            ops.rows
+                .iter()
+                .filter_map(|row| Some((cx.model.op(row.op?).program?, row.self_time_ps))),
+        );
     }
     let runs = runs(cx);
     let row = |id: ProgramId| ProgramRow {
@@ -68,8 +69,11 @@ pub fn programs(cx: &Context<'_>) -> ProgramList {
     rows.sort_by(|a, b| {
         // Of programs that did not run, the largest is the one that matters.
         let size = |row: &ProgramRow| {
-            let held = cx.model.program(row.id).hlo.as_ref();
-            held.filter(|_| row.self_time_ps.is_none())
+            cx.model
+                .program(row.id)
+                .hlo
+                .as_ref()
+                .filter(|_| row.self_time_ps.is_none())
                 .map(|blob| blob.bytes().len())
         };
         b.self_time_ps

@@ -182,7 +182,8 @@ fn made(
     let module = &program.module;
     let rows: BTreeMap<InstructionId, usize> =
         places.iter().map(|place| place.0).zip(0..).collect();
-    let (mut nodes, mut edges) = (Vec::new(), Vec::new());
+    let mut nodes = Vec::new();
+    let mut edges = Vec::new();
     for (to, &(id, distance, relation)) in places.iter().enumerate() {
         let Some(instruction) = module.instruction(id) else {
             continue;
@@ -283,7 +284,8 @@ fn nearest(
     next: impl Fn(InstructionId, &mut dyn FnMut(InstructionId)),
 ) -> (BTreeMap<InstructionId, u32>, usize) {
     let mut found = BTreeMap::from([(center, 0)]);
-    let (mut kept, mut queue) = (BTreeMap::from([(center, 0)]), VecDeque::from([(center, 0)]));
+    let mut kept = BTreeMap::from([(center, 0)]);
+    let mut queue = VecDeque::from([(center, 0)]);
     while let Some((id, distance)) = queue.pop_front() {
         if distance >= reach.radius {
             continue;

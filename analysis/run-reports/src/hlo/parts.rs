@@ -24,8 +24,7 @@ pub struct ProgramParts {
 /// The capture holds none.
 pub fn program_parts(cx: &Context<'_>) -> Result<ProgramParts> {
     let all = chosen(cx, None)?;
-    let first = all.first().copied();
-    let program = TimedProgram::of(cx, first.ok_or(super::NO_PROGRAMS)?)?;
+    let program = TimedProgram::of(cx, all.first().copied().ok_or(super::NO_PROGRAMS)?)?;
     let contents = ProgramContents::in_capture(cx, program.program, &program.module);
     let mut notes = program.notes;
     if all.len() > 1 {
@@ -38,8 +37,9 @@ pub fn program_parts(cx: &Context<'_>) -> Result<ProgramParts> {
     let doubts = [
         (contents.is_least, LOWER_LIMITS),
         (contents.uncounted > 0, UNCOUNTED),
-    ];
-    let doubts = doubts.into_iter().filter(|(is_so, _)| *is_so);
+    ]
+    .into_iter()
+    .filter(|(is_so, _)| *is_so);
     notes.extend(doubts.map(|(_, why)| why.to_owned()));
     if !program.module.is_scheduled() && contents.fusions.is_empty() {
         notes.push(

@@ -109,7 +109,8 @@ pub struct FoundInstruction {
 
 /// Searches some programs.
 pub fn find(cx: &Context<'_>, programs: &[ProgramId], query: &HloQuery) -> FoundInstructions {
-    let (mut rows, mut unread) = (Vec::new(), Vec::new());
+    let mut rows = Vec::new();
+    let mut unread = Vec::new();
     for &id in programs {
         let program = match TimedProgram::of(cx, id) {
             Ok(program) => program,

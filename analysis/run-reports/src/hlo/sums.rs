@@ -98,16 +98,18 @@ impl ProgramContents {
                 ..ProgramPart::of_sort(what, sum)
             }
         });
-        let products = self.products.iter();
-        let products =
-            products.map(|(types, sum)| ProgramPart::of_sort(format!("{PRODUCTS}{types}"), sum));
+        let products = self
+            .products
+            .iter()
+            .map(|(types, sum)| ProgramPart::of_sort(format!("{PRODUCTS}{types}"), sum));
         let calls = self
             .custom_calls
             .iter()
             .map(|(target, sum)| ProgramPart::of_sort(format!("custom calls of {target}"), sum));
-        let fusions = self.fusions.iter();
-        let fusions =
-            fusions.map(|(kind, sum)| ProgramPart::of_sort(format!("fusions of kind {kind}"), sum));
+        let fusions = self
+            .fusions
+            .iter()
+            .map(|(kind, sum)| ProgramPart::of_sort(format!("fusions of kind {kind}"), sum));
         let mut out: Vec<ProgramPart> = collectives
             .chain(products)
             .chain(calls)
@@ -236,11 +238,10 @@ impl ProgramSum {
     pub fn table(sums: &[Self]) -> Table {
         let differing = sums.iter().filter(|sum| sum.differs);
         let count = |is: fn(&Self) -> bool| sums.iter().filter(|sum| is(sum)).count();
-        let (all, differ) = (sums.len(), differing.clone().count());
-        let (equal, unknown) = (
-            count(|sum| sum.is_known && !sum.differs),
-            count(|sum| !sum.is_known && !sum.differs),
-        );
+        let all = sums.len();
+        let differ = differing.clone().count();
+        let equal = count(|sum| sum.is_known && !sum.differs);
+        let unknown = count(|sum| !sum.is_known && !sum.differs);
         let is = |count: usize| if count == 1 { "is" } else { "are" };
         let others = |count: usize| match differ {
             0 => counted(count, "sum"),

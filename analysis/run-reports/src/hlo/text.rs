@@ -63,13 +63,14 @@ pub fn listing(cx: &Context<'_>, program: ProgramId) -> Result<ProgramListing> {
             "Printed from the serialized program, with the attributes that are decoded".to_owned(),
         );
     }
-    let recorded = |text: &str| text.lines().map(|text| recorded(&program, text)).collect();
-    let lines = text.map_or_else(|| written(&program), recorded);
-    let self_time_ps = program.self_time_ps();
+    let lines = text.map_or_else(
+        || written(&program),
+        |text| text.lines().map(|text| recorded(&program, text)).collect(),
+    );
     Ok(ProgramListing {
+        self_time_ps: program.self_time_ps(),
         program: program.title,
         known_from: program.origin,
-        self_time_ps,
         lines,
         notes,
     })
@@ -122,8 +123,11 @@ fn written(program: &TimedProgram) -> Vec<ProgramLine> {
             &computation.name
         };
         lines.extend([plain(""), plain(format!("{head}{name} {{"))]);
-        let range = computation.instructions.clone();
-        for instruction in module.instructions.get(range).unwrap_or_default() {
+        for instruction in module
+            .instructions
+            .get(computation.instructions.clone())
+            .unwrap_or_default()
+        {
             let text = format!("  {}", line::text(module, instruction));
             lines.push(of_instruction(program, &instruction.name, text));
         }

@@ -87,8 +87,8 @@ const MOSTLY: Percent = Percent(50.0);
 
 impl Analysis for Dispatch {
     type Report = DispatchReport;
-    const ID: &'static str = "dispatch";
-    const TITLE: &'static str = "Dispatch";
+    const ID: &str = "dispatch";
+    const TITLE: &str = "Dispatch";
 
     fn run(cx: &Context<'_>) -> Result<DispatchReport> {
         let clocks = cx.scoped(Scope::WholeTrace).report::<Clocks>()?;
@@ -106,11 +106,10 @@ impl Analysis for Dispatch {
             let Some(window) = cx.window(core)? else {
                 continue;
             };
-            let runs = runs(cx, core, launches, window);
             devices.extend(device(
                 cx,
                 core,
-                &runs,
+                &runs(cx, core, launches, window),
                 uncertainty(shift),
                 idle.get(&core).copied(),
             ));
@@ -170,10 +169,10 @@ fn runs(
 fn ahead(runs: &[ProgramRun]) -> Vec<u64> {
     let mut ends: Vec<Timestamp> = runs.iter().map(|run| run.ran.end).collect();
     ends.sort_unstable();
-    let of = |(k, run): (usize, &ProgramRun)| {
-        k.saturating_sub(ends.partition_point(|&end| end <= run.enqueued)) as u64
-    };
-    runs.iter().enumerate().map(of).collect()
+    runs.iter()
+        .enumerate()
+        .map(|(k, run)| k.saturating_sub(ends.partition_point(|&end| end <= run.enqueued)) as u64)
+        .collect()
 }
 
 fn device(

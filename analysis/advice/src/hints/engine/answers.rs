@@ -91,11 +91,11 @@ pub(super) fn keep_answers(
     for named in named.filter(|named| is_of_loop(named.id)) {
         while !is_answered(named, priced.iter().map(|hint| &hint.finding), rows) {
             let is_about = |hint: &PricedFinding| {
-                let of_group = |op: &OpId| {
-                    rows.get(op)
-                        .is_some_and(|row| TimeUse::from(row.group) == named.id)
-                };
-                hint.finding.about.contains(&named.id) || hint.finding.ops.iter().any(of_group)
+                hint.finding.about.contains(&named.id)
+                    || hint.finding.ops.iter().any(|op| {
+                        rows.get(op)
+                            .is_some_and(|row| TimeUse::from(row.group) == named.id)
+                    })
             };
             let Some(place) = small.iter().position(is_about) else {
                 break;
@@ -118,10 +118,11 @@ pub(super) fn unanswered(
         .named()
         .filter(|named| !is_answered(named, priced.iter().map(|hint| &hint.finding), rows));
     open.map(|named| {
-        let by = suppressed
+        let by: Vec<&str> = suppressed
             .iter()
-            .filter(|(_, finding)| is_answered(named, std::iter::once(finding), rows));
-        let by: Vec<&str> = by.map(|(rule, _)| rule.id).collect();
+            .filter(|(_, finding)| is_answered(named, std::iter::once(finding), rows))
+            .map(|(rule, _)| rule.id)
+            .collect();
         let saves_little =
             |hint: &PricedFinding| is_answered(named, std::iter::once(&hint.finding), rows);
         let reason = match (by.is_empty(), named.id.is_work()) {
@@ -214,7 +215,8 @@ pub(super) fn rank(priced: &mut [PricedFinding], leads: impl Fn(&Finding) -> boo
 
 /// It says why there is what the other one found: of the same ops, where both are about ops.
 fn explains(reason: &Finding, other: &PricedFinding) -> bool {
-    let (own, others) = (&reason.ops, &other.finding.ops);
+    let own = &reason.ops;
+    let others = &other.finding.ops;
     let is_about_them =
         own.is_empty() || others.is_empty() || own.iter().any(|op| others.contains(op));
     reason.explains.contains(&other.rule.id) && is_about_them

@@ -1,7 +1,7 @@
 //! Finds what limits the loop: the part of its steps about which a hint saves most.
 
 use device_reports::ops::kernels::CostLimit;
-use device_reports::{Balance, DeviceLoad, Kernels, OpRow, OpsReport, Steps};
+use device_reports::{Balance, Kernels, OpRow, OpsReport, Steps};
 use facts::prelude::*;
 use run_reports::Compile;
 use trace_model::{Caveat, short_device_name};
@@ -41,12 +41,11 @@ impl<'a> Loop<'a> {
             return Ok(None);
         };
         let devices = CountedDevices::all(ops);
-        let parts = parts::of_devices(facts, ops, &devices)?;
         let all = Self {
             facts,
             ops,
+            parts: parts::of_devices(facts, ops, &devices)?,
             devices,
-            parts,
         };
         Ok((!all.parts.is_empty()).then_some(all))
     }
@@ -79,11 +78,10 @@ impl<'a> Loop<'a> {
 
     /// Whether a step spends at least this share on a use of time; on any of its causes where it is idle time.
     pub(super) fn has(&self, id: TimeUse, least: Percent) -> bool {
-        let is_own = |part: &&TimePart| part.id == id || (part.id.is_idle() && id.is_idle());
         let own: f64 = self
             .parts
             .iter()
-            .filter(is_own)
+            .filter(|part| part.id == id || (part.id.is_idle() && id.is_idle()))
             .map(|part| part.time_ps)
             .sum();
         Percent::ratio(own, self.whole_ps()).is_some_and(|share| share >= least)
@@ -98,11 +96,7 @@ impl<'a> Loop<'a> {
         parts::divide_idle(&mut self.parts, self.facts, &self.devices, |part| {
             part.time_ps >= LIMITS * of_ps || saving(part.id).is_some()
         });
-        self.parts.sort_by(|a, b| {
-            b.time_ps
-                .total_cmp(&a.time_ps)
-                .then_with(|| a.id.cmp(&b.id))
-        });
+        largest_number_first(&mut self.parts, |part| part.time_ps, |part| &part.id);
         let lossy = self.parts.iter().filter_map(|part| {
             let lost = part.time_ps * self.lost(part.id);
             let saving = saving(part.id).filter(|_| lost >= LIMITS * of_ps)?;
@@ -118,7 +112,8 @@ impl<'a> Loop<'a> {
             .iter()
             .find(|part| part.time_ps > MOST * of_ps && self.is_unknown_kernel(part.id));
         let part = kernels.filter(|_| part.id.is_work()).unwrap_or(part);
-        let (percent, of) = (Percent(100.0 * part.time_ps / of_ps), self.denominator());
+        let percent = Percent(100.0 * part.time_ps / of_ps);
+        let of = self.denominator();
         let subject = self.subject(part);
         let mut limit = LoopLimit {
             statement: String::new(),
@@ -177,10 +172,13 @@ impl<'a> Loop<'a> {
         let Ok(kernels) = self.facts.report::<Kernels>() else {
             return 0.0;
         };
-        let exact = kernels.costs.iter().filter(|cost| {
-            cost.limit == CostLimit::Exact && cost.flops_percent.or(cost.hbm_percent).is_some()
-        });
-        let exact = exact.map(|cost| cost.mean_time_ps * cost.occurrences as f64);
+        let exact = kernels
+            .costs
+            .iter()
+            .filter(|cost| {
+                cost.limit == CostLimit::Exact && cost.flops_percent.or(cost.hbm_percent).is_some()
+            })
+            .map(|cost| cost.mean_time_ps * cost.occurrences as f64);
         (exact.sum::<f64>() / kernels.time_ps.as_ps_f64().max(1.0)).min(1.0)
     }
 
@@ -248,16 +246,20 @@ impl<'a> Loop<'a> {
     fn idle(&self, part: &TimePart) -> String {
         let absent = || {
             let balance = self.facts.report::<Balance>().ok()?;
-            let devices = balance.devices.iter();
-            let absent: Vec<_> = devices.filter(|device| device.absence.is_some()).collect();
-            let idle = |device: &&DeviceLoad| match device.busy_percent {
-                Some(busy) if !device.is_unused => 1.0 - busy.0 / 100.0,
-                _ => 1.0,
-            };
-            let (own, all) = (
-                absent.iter().map(idle).sum::<f64>() * self.whole_ps(),
-                part.time_ps * self.devices.count() as f64,
-            );
+            let absent: Vec<_> = balance
+                .devices
+                .iter()
+                .filter(|device| device.absence.is_some())
+                .collect();
+            let own = absent
+                .iter()
+                .map(|device| match device.busy_percent {
+                    Some(busy) if !device.is_unused => 1.0 - busy.0 / 100.0,
+                    _ => 1.0,
+                })
+                .sum::<f64>()
+                * self.whole_ps();
+            let all = part.time_ps * self.devices.count() as f64;
             let names = match &absent[..] {
                 _ if own <= MOST * all => return None,
                 [] => return None,
@@ -334,12 +336,16 @@ impl<'a> Loop<'a> {
 
     fn waits_for_host(&self) -> bool {
         let waits = || {
-            let rows = self.ops.rows.iter();
-            rows.filter(|row| row.group == OpGroup::AsyncWait)
+            self.ops
+                .rows
+                .iter()
+                .filter(|row| row.group == OpGroup::AsyncWait)
         };
         let all: Picos = waits().map(|row| row.self_time_ps).sum();
-        let host = waits().filter(|row| row.waits_for_host == Some(true));
-        let host: Picos = host.map(|row| row.self_time_ps).sum();
+        let host: Picos = waits()
+            .filter(|row| row.waits_for_host == Some(true))
+            .map(|row| row.self_time_ps)
+            .sum();
         host.as_ps_f64() > MOST * all.as_ps_f64()
     }
 
@@ -356,14 +362,18 @@ impl<'a> Loop<'a> {
             let others = steps
                 .steps
                 .iter()
-                .filter(|step| step.is_partial && !step.is_warmup);
-            let others = others.filter(|step| !counted.contains(&step.number));
+                .filter(|step| step.is_partial && !step.is_warmup)
+                .filter(|step| !counted.contains(&step.number));
             others.map(|step| step.time_ps).sum()
         });
         let time_ps = (capture - Picos::rounded(in_loop) - partial).clamped();
-        let idle = self.parts.iter();
-        let idle = idle.filter(|part| part.id.is_idle());
-        let idle = idle.map(|part| part.time_ps).sum::<f64>() * step.count as f64;
+        let idle = self
+            .parts
+            .iter()
+            .filter(|part| part.id.is_idle())
+            .map(|part| part.time_ps)
+            .sum::<f64>()
+            * step.count as f64;
         let all = self.devices.idle_ps(self.ops).as_ps_f64();
         let idle = all / self.devices.count().max(1) as f64 - idle;
         let in_loop = facts.steps().and_then(|steps| {
@@ -407,7 +417,9 @@ impl Efficiency {
         let is_part = |row: &&OpRow| TimeUse::from(row.group) == id && id.is_work();
         let is_known =
             |row: &&OpRow| row.rates.ideal_time_ps.is_some() && row.rates.beyond_peak.is_none();
-        let (mut ideal_ps, mut known_ps, mut all_ps) = (0.0, 0.0, 0.0);
+        let mut ideal_ps = 0.0;
+        let mut known_ps = 0.0;
+        let mut all_ps = 0.0;
         for row in ops.rows.iter().filter(is_part) {
             let time = row.total_time_ps.as_ps_f64();
             all_ps += time;
@@ -417,8 +429,10 @@ impl Efficiency {
         }
         let known = || ops.rows.iter().filter(is_part).filter(is_known);
         let longest = known().max_by_key(|row| row.total_time_ps)?.rates.bound_by;
-        let of_longest = known().filter(|row| row.rates.bound_by == longest);
-        let of_longest: Picos = of_longest.map(|row| row.total_time_ps).sum();
+        let of_longest: Picos = known()
+            .filter(|row| row.rates.bound_by == longest)
+            .map(|row| row.total_time_ps)
+            .sum();
         let is_same = of_longest.as_ps_f64() >= NEARLY_ALL * known_ps;
         (known_ps > 0.0).then_some(Self {
             ideal_ps,

@@ -56,12 +56,12 @@ pub(super) fn run(facts: &HintFacts<'_>, rules: &[&'static Rule]) -> Result<Hint
         .into_iter()
         .map(|(rule, finding)| price(facts, rule, finding, whole))
         .collect();
-    let is_worthwhile = |hint: &PricedFinding| {
-        let is_enough =
-            |saving| share_of_step(saving, step.ps).is_none_or(|part| part >= WORTHWHILE);
-        !hint.finding.is_last_resort && hint.saving.is_none_or(is_enough)
-    };
-    let (mut priced, mut small): (Vec<_>, Vec<_>) = priced.into_iter().partition(is_worthwhile);
+    let (mut priced, mut small): (Vec<_>, Vec<_>) = priced.into_iter().partition(|hint| {
+        !hint.finding.is_last_resort
+            && hint.saving.is_none_or(|saving| {
+                share_of_step(saving, step.ps).is_none_or(|part| part >= WORTHWHILE)
+            })
+    });
     let verdict = facts.report::<Verdict>()?;
     let whole_loop = Loop::of(facts)?;
     // The verdict is about the whole window: what it names may lie outside the steps, where a hint on them saves nothing.
@@ -107,7 +107,8 @@ fn ask(
     rows: &RowByOp<'_>,
     report: &mut HintsReport,
 ) -> Result<(Vec<Found>, Vec<Found>)> {
-    let (mut found, mut unwanted) = (Vec::new(), Vec::new());
+    let mut found = Vec::new();
+    let mut unwanted = Vec::new();
     let answers = facts.cx.side_by_side(rules.len(), |nth| {
         trace_model::may_pause();
         (rules[nth].check)(facts)
@@ -151,9 +152,12 @@ fn give_way(priced: &mut [PricedFinding]) {
         .filter_map(|hint| Some((hint.rule.id, hint.saving?)))
         .collect();
     for hint in priced {
-        let other = hint.finding.trades_with;
-        let other = other.and_then(|id| Some((*saves.get(id)?, id)));
-        let (own, id) = (hint.saving.unwrap_or_default(), hint.rule.id);
+        let other = hint
+            .finding
+            .trades_with
+            .and_then(|id| Some((*saves.get(id)?, id)));
+        let own = hint.saving.unwrap_or_default();
+        let id = hint.rule.id;
         hint.gives_way = other.is_some_and(|(more, by)| (own, by) < (more, id));
     }
 }
@@ -196,8 +200,11 @@ fn merged(
 
 /// Advice without the sentences that it begins with as `first` does.
 fn without_common<'a>(first: &str, own: &'a str) -> &'a str {
-    let same = own.bytes().zip(first.bytes());
-    let same = same.take_while(|(own, first)| own == first).count();
+    let same = own
+        .bytes()
+        .zip(first.bytes())
+        .take_while(|(own, first)| own == first)
+        .count();
     let sentences = own.get(..same).and_then(|same| same.rfind(". "));
     sentences.and_then(|at| own.get(at + 2..)).unwrap_or(own)
 }
@@ -296,11 +303,10 @@ fn counted(
     let leading = |place: usize| leaders.get(place).copied().flatten().unwrap_or(place);
     let hints = (0..priced.len()).filter(|&place| leading(place) == place);
     let saves = hints.filter(|&place| priced[place].saving.is_some());
-    let is_played = |&place: &usize| {
+    let (played, others): (Vec<usize>, Vec<usize>) = saves.partition(|&place| {
         let mut remedies = (0..priced.len()).filter(|&other| leading(other) == place);
         remedies.any(|other| priced[other].combined().is_some())
-    };
-    let (played, others): (Vec<usize>, Vec<usize>) = saves.partition(is_played);
+    });
     let ids = |places: Vec<usize>| places.iter().map(|&place| priced[place].rule.id).collect();
     (ids(played), ids(others))
 }
@@ -327,7 +333,8 @@ fn combine(
         return Ok(());
     }
     let free = changes(|hint| !hint.is_bounded());
-    let (all, free) = (Scenario::merged(&all), Scenario::merged(&free));
+    let all = Scenario::merged(&all);
+    let free = Scenario::merged(&free);
     facts.play(&[&all, &free]);
     let free = if free.is_empty() {
         Picos::ZERO
@@ -421,7 +428,6 @@ fn hint_of(
         None
     };
     let page = Page(rule.page);
-    let action = action_of(&finding, &page, facts.framework);
     let ops = finding
         .ops
         .iter()
@@ -444,6 +450,7 @@ fn hint_of(
             HintSeverity::of(saving_percent.or(once_percent)).believed(rule.confidence)
         },
         confidence: rule.confidence,
+        action: action_of(&finding, &page, facts.framework),
         statement: finding.statement,
         evidence: finding.evidence,
         saving_ps: saving,
@@ -458,7 +465,6 @@ fn hint_of(
             .code
             .or_else(|| page.code(facts.framework).map(str::to_owned))
             .filter(|code| !code.is_empty()),
-        action,
         ops: ops.collect(),
         overlaps_with,
         also: Vec::new(),

@@ -44,8 +44,9 @@ fn parts_of_step(steps: &StepPartsReport, step_ps: f64, devices: &CountedDevices
     let counted = || steps.steps.iter().filter(|step| step.is_counted);
     let all = (counted().count() * devices.count()).max(1) as f64;
     let mean = |part: StepPart| {
-        let cores = counted().flat_map(|step| &step.cores);
-        let cores = cores.filter(|core| devices.has(core.group));
+        let cores = counted()
+            .flat_map(|step| &step.cores)
+            .filter(|core| devices.has(core.group));
         let times = cores.map(|core| core.parts.get(part).as_ps_f64());
         times.sum::<f64>() / all
     };
@@ -79,14 +80,18 @@ pub(super) fn divide_idle(
     let own = || gaps.devices.iter().filter(|own| devices.has(own.group));
     let causes = CAUSES.map(|(id, causes)| {
         let between = own().flat_map(|device| &device.between);
-        let all = between.filter(|part| causes.contains(&part.cause));
-        let all: Picos = all.map(|part| part.time_ps).sum();
+        let all: Picos = between
+            .filter(|part| causes.contains(&part.cause))
+            .map(|part| part.time_ps)
+            .sum();
         // The host has another clock.
         let time_ps = (all.as_ps_f64() / executions).min(idle.time_ps);
         TimePart { id, time_ps }
     });
-    let is_main = |part: &TimePart| part.time_ps > MOST * idle.time_ps && is_named(part);
-    if let Some(main) = causes.into_iter().find(is_main) {
+    if let Some(main) = causes
+        .into_iter()
+        .find(|part| part.time_ps > MOST * idle.time_ps && is_named(part))
+    {
         idle.time_ps -= main.time_ps;
         parts.push(main);
         parts.retain(|part| part.time_ps > 0.0);

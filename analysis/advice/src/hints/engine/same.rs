@@ -19,13 +19,14 @@ pub(super) fn overlaps(priced: &[PricedFinding]) -> Vec<Vec<&'static str>> {
             && (!ops[a].is_disjoint(&ops[b])
                 || is_same_idle_time(&priced[a].finding, &priced[b].finding))
     };
-    let others = |a: usize| {
-        (0..priced.len())
-            .filter(|&b| b != a && both(a, b))
-            .map(|b| priced[b].rule.id)
-            .collect()
-    };
-    (0..priced.len()).map(others).collect()
+    (0..priced.len())
+        .map(|a| {
+            (0..priced.len())
+                .filter(|&b| b != a && both(a, b))
+                .map(|b| priced[b].rule.id)
+                .collect()
+        })
+        .collect()
 }
 
 /// Both are about idle time, and not about different spots.
@@ -50,11 +51,14 @@ pub(super) fn same_savings(
     let mut leaders: Vec<Option<usize>> = Vec::new();
     for (place, hint) in priced.iter().enumerate() {
         let before = (0..place).filter(|&other| leaders[other].is_none());
-        let same = |&other: &usize| {
-            overlaps[place].contains(&priced[other].rule.id)
-                && is_same_saving(facts, &priced[other], hint)
-        };
-        leaders.push(before.filter(same).min());
+        leaders.push(
+            before
+                .filter(|&other| {
+                    overlaps[place].contains(&priced[other].rule.id)
+                        && is_same_saving(facts, &priced[other], hint)
+                })
+                .min(),
+        );
     }
     leaders
 }

@@ -43,8 +43,10 @@ pub(super) fn text_of<'f>(facts: &HintFacts<'f>, row: &OpRow) -> Option<HloText<
 }
 
 fn operands<'f>(text: &HloText<'f>) -> Vec<ArrayShape<'f>> {
-    let shapes = text.operand_list().into_iter();
-    let arrays = shapes.filter_map(|operand| operand.shape?.array().cloned());
+    let arrays = text
+        .operand_list()
+        .into_iter()
+        .filter_map(|operand| operand.shape?.array().cloned());
     arrays.collect()
 }
 
@@ -52,8 +54,11 @@ fn operands<'f>(text: &HloText<'f>) -> Vec<ArrayShape<'f>> {
 fn all_large(arrays: &[ArrayShape<'_>], is: impl Fn(&ArrayShape<'_>) -> bool) -> bool {
     let elements = |array: &ArrayShape<'_>| array.elements().unwrap_or(0) as f64;
     let most = arrays.iter().map(elements).fold(0.0, f64::max);
-    let is_large = |array: &&ArrayShape<'_>| elements(array) >= LARGE * most;
-    most > 0.0 && arrays.iter().filter(is_large).all(is)
+    most > 0.0
+        && arrays
+            .iter()
+            .filter(|array| elements(array) >= LARGE * most)
+            .all(is)
 }
 
 fn is_narrow(array: &ArrayShape<'_>) -> bool {
@@ -65,8 +70,11 @@ fn has_full_registers(array: &ArrayShape<'_>) -> bool {
     let minor: Vec<usize> = if array.minor_to_major.is_empty() {
         last_first.collect()
     } else {
-        let order = array.minor_to_major.iter();
-        order.filter_map(|&at| usize::try_from(at).ok()).collect()
+        array
+            .minor_to_major
+            .iter()
+            .filter_map(|&at| usize::try_from(at).ok())
+            .collect()
     };
     let sizes = minor.iter().filter_map(|&at| array.dims.get(at));
     sizes.zip(REGISTER).all(|(&size, least)| size >= least)

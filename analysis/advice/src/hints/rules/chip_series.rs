@@ -111,7 +111,8 @@ fn is_of(facts: &HintFacts<'_>, group: GroupId, core: GroupId) -> bool {
 /// The devices whose clock falls more than `percent` below its highest value while ops run, by what that costs, the most
 /// first; `None` if no clock was recorded beside a core that ran ops.
 pub(super) fn clock_drops(facts: &HintFacts<'_>, percent: f64) -> Result<Option<Vec<ClockDrop>>> {
-    let (cx, model) = (facts.cx, facts.cx.model);
+    let cx = facts.cx;
+    let model = facts.cx.model;
     let clocks: Vec<&CounterSeries> = model
         .counters()
         .iter()
@@ -120,10 +121,15 @@ pub(super) fn clock_drops(facts: &HintFacts<'_>, percent: f64) -> Result<Option<
     if clocks.is_empty() {
         return Ok(None);
     }
-    let bound = facts.select(|row| row.is_leaf && row.rates.bound_by == Some(BoundBy::Compute))?;
-    let bound: BTreeSet<OpId> = bound.rows.iter().filter_map(|row| row.op).collect();
+    let bound: BTreeSet<OpId> = facts
+        .select(|row| row.is_leaf && row.rates.bound_by == Some(BoundBy::Compute))?
+        .rows
+        .iter()
+        .filter_map(|row| row.op)
+        .collect();
     let in_steps = cx.scoped(facts.step_scope());
-    let (mut drops, mut is_recorded) = (Vec::new(), false);
+    let mut drops = Vec::new();
+    let mut is_recorded = false;
     for core in cx.tensor_cores() {
         let own = clocks
             .iter()
@@ -136,7 +142,9 @@ pub(super) fn clock_drops(facts: &HintFacts<'_>, percent: f64) -> Result<Option<
             continue;
         };
         let steps = in_steps.window(core)?;
-        let (mut busy, mut ops, mut lost) = (Vec::new(), BTreeSet::new(), 0.0);
+        let mut busy = Vec::new();
+        let mut ops = BTreeSet::new();
+        let mut lost = 0.0;
         for call in model.slices_of_kind(core, TrackKind::Ops) {
             busy.extend(call.range().intersect(window.range));
             let op = call.op().filter(|op| bound.contains(op));
@@ -181,8 +189,9 @@ impl<'a> LowClock<'a> {
 
     /// Samples in a range with a low clock: zero is none, as of a chip that is switched off.
     fn low_in(&self, range: TimeRange) -> impl Iterator<Item = (TimeRange, f64)> {
-        let samples = self.series.samples_in(range);
-        samples.filter(|(_, value)| *value > 0.0 && *value < self.limit)
+        self.series
+            .samples_in(range)
+            .filter(|(_, value)| *value > 0.0 && *value < self.limit)
     }
 
     /// What work in this range would take less at the highest clock, ps.
@@ -201,7 +210,9 @@ impl<'a> LowClock<'a> {
             .filter(|(_, value)| *value > 0.0)
             .map(|(part, _)| part.dur())
             .sum();
-        let (mut low, mut weighted, mut lowest) = (Picos::ZERO, 0.0, f64::INFINITY);
+        let mut low = Picos::ZERO;
+        let mut weighted = 0.0;
+        let mut lowest = f64::INFINITY;
         let mut first: Option<TimeRange> = None;
         let parts = busy.ranges().iter().flat_map(|&range| self.low_in(range));
         for (part, value) in parts {
@@ -233,7 +244,7 @@ fn meanwhile(facts: &HintFacts<'_>, core: GroupId, falls: TimeRange) -> Vec<Seri
         is_of(facts, model.track(series.track()).group, core)
             && is_heat_or_power(&words(facts, series))
     });
-    let then = |series: &CounterSeries| {
+    own.filter_map(|series| {
         let (series_name, unit) = name_and_unit(facts, series);
         Some(SeriesThen {
             series: series_name,
@@ -241,8 +252,8 @@ fn meanwhile(facts: &HintFacts<'_>, core: GroupId, falls: TimeRange) -> Vec<Seri
             first: series.samples().next()?.1,
             then: series.value_at(falls.start)?,
         })
-    };
-    own.filter_map(then).collect()
+    })
+    .collect()
 }
 
 /// The device whose recorded series of throttling in percent has the highest mean: its name, the series, and the mean.

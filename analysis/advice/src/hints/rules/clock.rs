@@ -48,7 +48,8 @@ fn throttled(facts: &HintFacts<'_>) -> RuleResult {
                    of the clock or of throttling";
         return Err(why.into());
     }
-    let (limit, most) = (facts.limit(&THROTTLED), facts.limit(&SKIPPED));
+    let limit = facts.limit(&THROTTLED);
+    let most = facts.limit(&SKIPPED);
     let clocks = DeviceClock::of_all(facts.cx, facts.ops()?)?;
     let slow: Vec<&DeviceClock> = (clocks.iter())
         .filter(|clock| clock.slow_percent > 0.0 && clock.slow_percent >= limit)

@@ -185,7 +185,8 @@ fn dominated(facts: &HintFacts<'_>) -> RuleResult {
     if worst.compute_ps >= worst.comm_total_ps {
         return Err(Nothing);
     }
-    let (comm, compute) = (worst.comm_total_ps, worst.compute_ps);
+    let comm = worst.comm_total_ps;
+    let compute = worst.compute_ps;
     let more = (compute > Picos::ZERO).then(|| comm.as_ps_f64() / compute.as_ps_f64());
     let how = more.map_or_else(
         || "communicates and does not compute".to_owned(),

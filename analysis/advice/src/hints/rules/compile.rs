@@ -92,8 +92,9 @@ fn places(model: &TraceModel, list: &[&Compilation]) -> String {
             CompilePlace::InStep(step) => {
                 // To find it takes a pass over the annotations.
                 let on_host = (at < NAMED).then(|| number_on_host(model, own)).flatten();
-                let on_host = on_host.filter(|number| number != step);
-                let on_host = on_host.map(|number| format!(" ({number} on the host)"));
+                let on_host = on_host
+                    .filter(|number| number != step)
+                    .map(|number| format!(" ({number} on the host)"));
                 Some(format!("{step}{}", on_host.unwrap_or_default()))
             }
             _ => None,
@@ -140,8 +141,10 @@ fn time_of(facts: &HintFacts<'_>, of: &[&Compilation]) -> Picos {
 /// Of these compilations, those between the first counted step and the last.
 fn in_counted<'r>(facts: &HintFacts<'_>, of: &[&'r Compilation]) -> Vec<&'r Compilation> {
     let inside = counted_range(facts);
-    let counts = |own: &&&Compilation| inside.is_none_or(|inside| inside.contains(own.start_ps));
-    of.iter().filter(counts).copied().collect()
+    of.iter()
+        .filter(|own| inside.is_none_or(|inside| inside.contains(own.start_ps)))
+        .copied()
+        .collect()
 }
 
 /// What a run without these compilations saves: never more than the time that the sentence about them names.
@@ -150,11 +153,14 @@ fn saving(facts: &HintFacts<'_>, of: &[&Compilation]) -> Result<PossibleSaving> 
     let of = in_counted(facts, of);
     let most = time_of(facts, &of);
     if facts.ops().is_err() {
-        let longer = longer_than_compiling(facts, &of);
-        return Ok(PossibleSaving::PerStep(step.each(longer.unwrap_or(most))));
+        return Ok(PossibleSaving::PerStep(
+            step.each(longer_than_compiling(facts, &of).unwrap_or(most)),
+        ));
     }
-    let cost = |own: &&Compilation| own.exposed_ps.unwrap_or(own.wall_ps);
-    let exposed = of.iter().map(cost).sum::<Picos>();
+    let exposed = of
+        .iter()
+        .map(|own| own.exposed_ps.unwrap_or(own.wall_ps))
+        .sum::<Picos>();
     Ok(PossibleSaving::Replay {
         changes: vec![Scenario::NoCompile],
         at_most: Some(step.each(exposed.min(most))),
@@ -180,8 +186,10 @@ fn longer_steps(facts: &HintFacts<'_>, of: &[&Compilation]) -> String {
 /// From the start of the first counted step to the end of the last, on the host.
 fn counted_range(facts: &HintFacts<'_>) -> Option<TimeRange> {
     let steps = facts.steps()?;
-    let on_host = |step: &Step| facts::steps::on_host(facts.cx, &step.spans);
-    steps.counted().filter_map(on_host).reduce(TimeRange::hull)
+    steps
+        .counted()
+        .filter_map(|step| facts::steps::on_host(facts.cx, &step.spans))
+        .reduce(TimeRange::hull)
 }
 
 /// Compilations that a warm loop does not do: after the first two steps of the trace,
@@ -199,15 +207,14 @@ fn late<'r>(facts: &HintFacts<'_>, report: &'r CompileReport) -> Vec<&'r Compila
         .map(|step| step.number)
         .take(2)
         .collect();
-    let is_late = |own: &&Compilation| match own.place {
+    longest(report.list.iter().filter(|own| match own.place {
         Some(CompilePlace::InStep(step) | CompilePlace::AfterStep(step))
             if !first.contains(&step) =>
         {
             true
         }
         _ => own.number > 1,
-    };
-    longest(report.list.iter().filter(is_late))
+    }))
 }
 
 pub(super) fn in_loop(facts: &HintFacts<'_>) -> RuleResult {
@@ -215,11 +222,9 @@ pub(super) fn in_loop(facts: &HintFacts<'_>) -> RuleResult {
     let (Some(wall), Some(share)) = (report.wall_ps, report.share_percent) else {
         return Err(Nothing);
     };
-    let (limit, late, scope) = (
-        facts.limit(&LOOP_SHARE),
-        late(facts, &report),
-        facts.cx.scope.title(),
-    );
+    let limit = facts.limit(&LOOP_SHARE);
+    let late = late(facts, &report);
+    let scope = facts.cx.scope.title();
     if share.0 < limit || late.is_empty() {
         return Err(Nothing);
     }
@@ -330,8 +335,10 @@ fn step_that_compiles(facts: &HintFacts<'_>) -> String {
 /// Which functions are compiled, each once.
 fn functions(list: &[&Compilation]) -> String {
     let mut seen = BTreeSet::new();
-    let names = list.iter().map(|own| own.function.clone());
-    let names = names.filter(|name| !name.starts_with('(') && seen.insert(name.clone()));
+    let names = list
+        .iter()
+        .map(|own| own.function.clone())
+        .filter(|name| !name.starts_with('(') && seen.insert(name.clone()));
     listed_to(&names.collect::<Vec<_>>(), NAMED)
 }
 
@@ -370,11 +377,12 @@ fn again(facts: &HintFacts<'_>) -> RuleResult {
     let time: Picos = list.iter().map(|own| own.wall_ps).sum();
     let longer = longer_steps(facts, &list);
     let mut seen = BTreeSet::new();
-    let changes = own
+    let changes: Vec<String> = own
         .iter()
         .filter_map(|own| own.changes.first())
-        .map(run_reports::host::compile::ShapeChange::sentence);
-    let changes: Vec<String> = changes.filter(|text| seen.insert(text.clone())).collect();
+        .map(run_reports::host::compile::ShapeChange::sentence)
+        .filter(|text| seen.insert(text.clone()))
+        .collect();
     let changed = if changes.is_empty() {
         "; what changed is not recorded".to_owned()
     } else {

@@ -2,7 +2,7 @@
 
 use super::prelude::*;
 use device_reports::ops::loops::{LoopRow, Loops};
-use device_reports::{DeclaredCosts, Kernel, Kernels, KernelsReport, LikeOps};
+use device_reports::{DeclaredCosts, Kernels, KernelsReport, LikeOps};
 use facts::Framework;
 use trace_model::{Caveat, IssueKind};
 
@@ -212,8 +212,11 @@ fn memory_bound(facts: &HintFacts<'_>) -> RuleResult {
         |like: &LikeOps<'_>| like.percent(|rates| rates.hbm_percent) >= Some(Percent(limit));
     let found = facts.heavy_alike(&MEMORY_BOUND_SHARE, kind, at_roof)?;
     let what = format!("ops at {limit} % or more of the HBM bandwidth");
-    let finding = found.finding(&what, PossibleSaving::Unknown);
-    Ok(with_fewer_bytes(facts, finding, &kinds(&found)))
+    Ok(with_fewer_bytes(
+        facts,
+        found.finding(&what, PossibleSaving::Unknown),
+        &kinds(&found),
+    ))
 }
 
 /// The share of the roofline that like ops reach, besides the time that they need to start.
@@ -245,8 +248,11 @@ fn slow_ops(facts: &HintFacts<'_>) -> RuleResult {
     let found = facts.heavy_alike(&SLOW_SHARE, kind, slow)?;
     let saving = PossibleSaving::ops("slow ops", found.shrink(ideal));
     let what = format!("ops below {limit} % of their roofline");
-    let finding = found.finding(&what, saving);
-    Ok(with_causes(facts, finding, &kinds(&found)))
+    Ok(with_causes(
+        facts,
+        found.finding(&what, saving),
+        &kinds(&found),
+    ))
 }
 
 /// The length of an op decides here because each one has to start; ops that are near their roofline lose nothing to it.
@@ -254,10 +260,8 @@ fn tiny_ops(facts: &HintFacts<'_>) -> RuleResult {
     if facts.cx.model.import_log().count(IssueKind::AssumedClock) > 0 {
         return Err("times are cycles of an assumed clock: how long an op takes is unknown".into());
     }
-    let (most_ps, limit) = (
-        facts.limit(&TINY_LENGTH) * PS_PER_US,
-        facts.limit(&SLOW_EFFICIENCY),
-    );
+    let most_ps = facts.limit(&TINY_LENGTH) * PS_PER_US;
+    let limit = facts.limit(&SLOW_EFFICIENCY);
     let kind = |row: &OpRow| is_plain(row) && row.mean_time_ps < most_ps;
     let loses = |like: &LikeOps<'_>| {
         like.percent(|rates| rates.efficiency_percent)
@@ -293,10 +297,8 @@ const UNROLL: f64 = 4.0;
 fn short_loops(facts: &HintFacts<'_>) -> RuleResult {
     loops_hold_their_bodies(facts)?;
     let report = facts.report::<Loops>()?;
-    let (trips, body) = (
-        facts.limit(&SHORT_LOOP_TRIPS),
-        facts.limit(&SHORT_LOOP_BODY) * PS_PER_US,
-    );
+    let trips = facts.limit(&SHORT_LOOP_TRIPS);
+    let body = facts.limit(&SHORT_LOOP_BODY) * PS_PER_US;
     let known = |row: &LoopRow| {
         row.measured_trip_count
             .or(row.known_trip_count.map(|count| count as f64))
@@ -305,11 +307,14 @@ fn short_loops(facts: &HintFacts<'_>) -> RuleResult {
         let why = "trip counts of loops are neither recorded nor visible from the ops inside them";
         return Err(why.into());
     }
-    let is_short = |row: &&LoopRow| {
-        known(row).is_some_and(|count| count >= trips)
-            && row.iteration_time_ps.is_some_and(|time| time < body)
-    };
-    let short: Vec<&LoopRow> = report.rows.iter().filter(is_short).collect();
+    let short: Vec<&LoopRow> = report
+        .rows
+        .iter()
+        .filter(|row| {
+            known(row).is_some_and(|count| count >= trips)
+                && row.iteration_time_ps.is_some_and(|time| time < body)
+        })
+        .collect();
     let ops: BTreeSet<OpId> = short.iter().filter_map(|row| row.op).collect();
     let found = facts.heavy(&SHORT_LOOP_SHARE, |row| {
         row.op.is_some_and(|op| ops.contains(&op))
@@ -318,10 +323,8 @@ fn short_loops(facts: &HintFacts<'_>) -> RuleResult {
         .iter()
         .find(|row| row.op == found.ops().first().copied())
         .ok_or(Nothing)?;
-    let (count, time) = (
-        known(first).unwrap_or(0.0),
-        first.iteration_time_ps.unwrap_or(0.0),
-    );
+    let count = known(first).unwrap_or(0.0);
+    let time = first.iteration_time_ps.unwrap_or(0.0);
     Ok(Finding {
         statement: format!(
             "{} repeats {count:.0} times for {} each, and such loops themselves take {:.1} of {}",
@@ -370,13 +373,12 @@ fn kernels_without_costs(facts: &HintFacts<'_>) -> RuleResult {
 /// Kernels that do not say what they cost, the longest first; `None` if none takes a percent.
 fn kernel_names(report: &KernelsReport) -> Option<String> {
     const SHOWN: usize = 3;
-    let silent = |kernel: &&Kernel| {
-        kernel.declared != DeclaredCosts::Yes && kernel.of_op_time_percent >= Some(Percent(1.0))
-    };
     let names: Vec<String> = report
         .kernels
         .iter()
-        .filter(silent)
+        .filter(|kernel| {
+            kernel.declared != DeclaredCosts::Yes && kernel.of_op_time_percent >= Some(Percent(1.0))
+        })
         .map(|kernel| {
             format!(
                 "{} ({:.1})",

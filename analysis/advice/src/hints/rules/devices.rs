@@ -176,7 +176,7 @@ pub(super) fn spots(
     let mut ranked: Vec<(u32, f64)> = steps
         .filter_map(|(step, number)| Some((step, number?)))
         .collect();
-    ranked.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    largest_number_first(&mut ranked, |one| one.1, |one| &one.0);
     let Some(report) = facts.steps() else {
         return Vec::new();
     };
@@ -187,11 +187,12 @@ pub(super) fn spots(
             .find(|step| step.number == number)?
             .range()
     };
-    let spot = |(number, _)| Some(FindingPlace::span(format!("step {number}"), range(number)?));
     ranked
         .into_iter()
         .take(LOOKED_AT)
-        .filter_map(spot)
+        .filter_map(|(number, _)| {
+            Some(FindingPlace::span(format!("step {number}"), range(number)?))
+        })
         .collect()
 }
 
@@ -294,8 +295,10 @@ fn unused(facts: &HintFacts<'_>) -> RuleResult {
         )
     };
     let absent = || {
-        let devices = balance.devices.iter();
-        devices.filter(|device| device.absence.is_some())
+        balance
+            .devices
+            .iter()
+            .filter(|device| device.absence.is_some())
     };
     let model = facts.cx.model;
     let first_op = |device: &DeviceLoad| {

@@ -85,15 +85,18 @@ fn sparse_wait(facts: &HintFacts<'_>) -> RuleResult {
     let rows = named(facts, &names)?;
     // Devices hand over work in proportion to what they do.
     let waited = known.iter().map(|&(own, wait)| {
-        let is_own = |row: &&&OpRow| {
+        let row = rows.iter().find(|row| {
             *row.name == *own.op && *row.program == *own.program.as_deref().unwrap_or_default()
-        };
-        let row = rows.iter().find(is_own);
+        });
         row.map_or(wait, |row| devices.part_of(row, wait))
     });
     let share = devices.share(waited.sum());
-    let first = report.offloads.iter().max_by_key(|own| own.waited_ps);
-    let first = first.filter(|_| share.0 >= limit).ok_or(Nothing)?;
+    let first = report
+        .offloads
+        .iter()
+        .max_by_key(|own| own.waited_ps)
+        .filter(|_| share.0 >= limit)
+        .ok_or(Nothing)?;
     let ops = ids(&rows);
     Ok(Finding {
         statement: format!(
@@ -171,7 +174,8 @@ fn dma_stall(facts: &HintFacts<'_>) -> RuleResult {
     let (Some(&(kernel, percent)), Some(report)) = (waiting.first(), kernels.as_deref()) else {
         return Err(Nothing);
     };
-    let (mut rows, mut factors) = (Vec::new(), Vec::new());
+    let mut rows = Vec::new();
+    let mut factors = Vec::new();
     for &(kernel, percent) in &waiting {
         let own = ops_of(facts, report, &[kernel])?;
         factors.extend(
@@ -220,11 +224,10 @@ fn waiting_kernels<'r>(
     report: &'r KernelsReport,
 ) -> Vec<(&'r Kernel, Percent)> {
     let limit = facts.limit(&DMA_WAIT);
-    let wait = |kernel: &'r Kernel| Some((kernel, kernel.pipeline.as_ref()?.dma_wait_percent?));
     let waiting: Vec<_> = report
         .kernels
         .iter()
-        .filter_map(wait)
+        .filter_map(|kernel| Some((kernel, kernel.pipeline.as_ref()?.dma_wait_percent?)))
         .filter(|&(_, percent)| percent.0 >= limit)
         .collect();
     let share: Percent = waiting
@@ -270,7 +273,8 @@ fn spills(facts: &HintFacts<'_>) -> RuleResult {
                 .filter(|series| series.series.contains(what));
             series.map(|series| series.mean).fold(0.0, f64::max)
         };
-        let (spills, fills) = (of("Spill"), of("Fill"));
+        let spills = of("Spill");
+        let fills = of("Fill");
         (spills > 0.0 || fills > 0.0).then_some((spills, fills))
     };
     let spilling: Vec<&Kernel> = report

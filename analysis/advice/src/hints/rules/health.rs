@@ -56,11 +56,10 @@ fn statement(message: &str, evidence: &str) -> String {
     let mut seen = String::new();
     for part in evidence.split("; ") {
         let without_reason = part.split(": ").next().unwrap_or(part);
-        let fits = |part: &&str| {
+        let Some(part) = [part, without_reason].into_iter().find(|part| {
             let letters = |text: &str| text.chars().count();
             seen.is_empty() || letters(&found) + letters(&seen) + letters(part) + 5 <= LONGEST
-        };
-        let Some(part) = [part, without_reason].into_iter().find(fits) else {
+        }) else {
             break;
         };
         if !seen.is_empty() {

@@ -92,7 +92,8 @@ const HARDLY: f64 = 0.5;
 
 /// Idle time that no other rule has a better word for.
 fn idle(facts: &HintFacts<'_>) -> RuleResult {
-    let (ops, gaps) = (facts.ops()?, facts.report::<Gaps>());
+    let ops = facts.ops()?;
+    let gaps = facts.report::<Gaps>();
     let is_explained = gaps.as_ref().is_ok_and(|gaps| gaps.has_known_cause());
     let limit = facts.limit(if is_explained { &IDLE } else { &UNEXPLAINED });
     let share = Percent::of(ops.idle_ps, ops.total_time_ps)
@@ -113,8 +114,10 @@ fn idle(facts: &HintFacts<'_>) -> RuleResult {
     }
     // Causes and places are those of the steps, whose time is saved; where these have none, those of the capture.
     let hardly = 100.0 * all.as_ps_f64() / step.ps.max(1.0) < HARDLY;
-    let of_steps = facts.in_steps::<Gaps>().ok();
-    let of_steps = of_steps.filter(|_| !hardly && facts.steps().is_some());
+    let of_steps = facts
+        .in_steps::<Gaps>()
+        .ok()
+        .filter(|_| !hardly && facts.steps().is_some());
     let which = match facts.cx.scope {
         Scope::Steps { .. } => "in these steps",
         Scope::WholeTrace | Scope::Range(_) => "in the steps after warm-up",
@@ -178,7 +181,8 @@ fn explained(facts: &HintFacts<'_>) -> (Picos, Vec<&'static str>) {
         ("K36", super::compile::in_loop),
         ("K49", super::compile::warm_up),
     ];
-    let (mut sum, mut by) = (Picos::ZERO, Vec::new());
+    let mut sum = Picos::ZERO;
+    let mut by = Vec::new();
     for (id, check) in others {
         let Ok(found) = check(facts) else {
             continue;
@@ -227,11 +231,10 @@ fn gaps_with(device: &DeviceGaps, wanted: impl Fn(IdleCause) -> bool) -> Vec<Fin
 fn longest_gaps(report: &GapsReport) -> Vec<FindingPlace> {
     let between = |device: &&DeviceGaps| device.between_ps().as_ps_f64();
     let most = math::most(&report.devices, between, |device| &device.core);
-    let is_between = |device: &&DeviceGaps| {
+    let most = most.map(|(device, _)| device).filter(|device| {
         let inside = device.inside.as_ref();
         inside.is_none_or(|inside| inside.idle_ps <= device.between_ps())
-    };
-    let most = most.map(|(device, _)| device).filter(is_between);
+    });
     most.map(|device| gaps_with(device, |_| true))
         .unwrap_or_default()
 }
@@ -359,7 +362,8 @@ fn host_sync(facts: &HintFacts<'_>) -> RuleResult {
 }
 
 fn input_bound(facts: &HintFacts<'_>) -> RuleResult {
-    let (input, limit) = (facts.in_steps::<Input>()?, facts.limit(&INPUT));
+    let input = facts.in_steps::<Input>()?;
+    let limit = facts.limit(&INPUT);
     let known = input
         .devices
         .iter()

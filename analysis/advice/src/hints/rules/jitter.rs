@@ -122,15 +122,19 @@ fn beyond_best(time: &stats::Stats) -> Picos {
 
 /// Slow steps that do not compile; for those that do there are other rules.
 fn outliers(facts: &HintFacts<'_>, steps: &StepsReport) -> Option<Finding> {
-    let slow = steps.slow_steps().into_iter();
-    let slow: Vec<(&Step, f64)> = slow
+    let slow: Vec<(&Step, f64)> = steps
+        .slow_steps()
+        .into_iter()
         .filter(|(step, _)| step.compile_ps + step.compile_ps <= step.time_ps)
         .collect();
     let (first, usual) = *slow.first()?;
     let beyond = |(step, median): &(&Step, f64)| step.time_ps.as_ps_f64() - median;
     let excess: f64 = slow.iter().map(beyond).sum();
-    let counts = |(step, _): &&(&Step, f64)| !(step.is_partial || step.is_warmup);
-    let saved = slow.iter().filter(counts).map(beyond).sum::<f64>()
+    let saved = slow
+        .iter()
+        .filter(|(step, _)| !(step.is_partial || step.is_warmup))
+        .map(beyond)
+        .sum::<f64>()
         / facts.step().ok()?.count.max(1) as f64;
     let others = if slow.len() > 1 {
         format!(", and {} more", slow.len() - 1)
@@ -172,14 +176,15 @@ fn spread(facts: &HintFacts<'_>, steps: &StepsReport) -> RuleResult {
         )
         .into());
     }
-    let (spread, limit) = (time.cv_percent.unwrap_or(0.0), facts.limit(&JITTER));
+    let spread = time.cv_percent.unwrap_or(0.0);
+    let limit = facts.limit(&JITTER);
     if spread < limit {
         return Err(Nothing);
     }
     let slowest = of_class
         .iter()
-        .max_by_key(|step| (step.time_ps, Reverse(step.number)));
-    let slowest = slowest.map_or_else(String::new, |step| format!(" (step {})", step.title()));
+        .max_by_key(|step| (step.time_ps, Reverse(step.number)))
+        .map_or_else(String::new, |step| format!(" (step {})", step.title()));
     let best = time.p10.unwrap_or(time.min);
     let what = if time.p10.is_some() {
         "tenth percentile"

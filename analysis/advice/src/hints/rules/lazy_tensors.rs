@@ -123,10 +123,8 @@ fn syncs(facts: &HintFacts<'_>) -> RuleResult {
 fn op_by_op(facts: &HintFacts<'_>) -> RuleResult {
     let gaps = facts.in_steps::<Gaps>()?;
     let steps = facts.step()?.count.max(1) as f64;
-    let (least, most) = (
-        facts.limit(&SMALL_PROGRAMS),
-        facts.limit(&SMALL_PROGRAM_TIME) * PS_PER_US as f64,
-    );
+    let least = facts.limit(&SMALL_PROGRAMS);
+    let most = facts.limit(&SMALL_PROGRAM_TIME) * PS_PER_US as f64;
     let device = gaps
         .devices
         .iter()

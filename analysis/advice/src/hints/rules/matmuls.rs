@@ -98,8 +98,10 @@ fn shrinking(
     factor: impl Fn(&MatmulRow) -> Option<f64>,
 ) -> Result<ShrinkingMatmuls> {
     let devices = facts.devices()?;
-    let times = facts.ops()?.rows.iter();
-    let times: BTreeMap<OpId, Picos> = times
+    let times: BTreeMap<OpId, Picos> = facts
+        .ops()?
+        .rows
+        .iter()
         .filter_map(|row| Some((row.op?, devices.self_time(row))))
         .collect();
     let percent = |row: &MatmulRow| {
@@ -129,10 +131,8 @@ fn shrinking(
 fn padding(facts: &HintFacts<'_>) -> RuleResult {
     let matmuls = facts.report::<Matmuls>()?;
     let time = facts.devices()?.time();
-    let (share, limit) = (
-        facts.limit(&PADDING_SHARE),
-        facts.limit(&PADDING_EFFICIENCY),
-    );
+    let share = facts.limit(&PADDING_SHARE);
+    let limit = facts.limit(&PADDING_EFFICIENCY);
     // Where memory limits the op, or its speed shows that the compiler found a better
     // way, padding costs nothing.
     let left = |row: &MatmulRow| {
@@ -191,7 +191,8 @@ fn padding(facts: &HintFacts<'_>) -> RuleResult {
 
 /// The size to choose for the dimension of a matmul that wastes most, in Python.
 fn tiled(row: &MatmulRow, tile: u64) -> Option<String> {
-    let (sizes, dimension) = (row.sizes.as_ref()?, row.pad_first?);
+    let sizes = row.sizes.as_ref()?;
+    let dimension = row.pad_first?;
     let size = match dimension {
         Dimension::M => sizes.m,
         Dimension::K => sizes.k,
@@ -265,7 +266,8 @@ struct Weights {
 fn weights_of(row: &MatmulRow) -> Option<Weights> {
     let sizes = row.sizes?;
     let mut types = row.types.as_deref()?.split(" → ").next()?.split(" × ");
-    let (left, right) = (types.next()?, types.next()?);
+    let left = types.next()?;
+    let right = types.next()?;
     let (weights, columns) = if sizes.m <= sizes.n {
         (right, sizes.n)
     } else {
@@ -311,8 +313,10 @@ fn small_batch(facts: &HintFacts<'_>) -> RuleResult {
     }
     let ridge = flops.per_second / hbm.per_second;
     let least = facts.limit(&READING);
-    let recorded = facts.ops()?.rows.iter();
-    let recorded: BTreeMap<OpId, f64> = recorded
+    let recorded: BTreeMap<OpId, f64> = facts
+        .ops()?
+        .rows
+        .iter()
         .filter_map(|row| Some((row.op?, row.rates.hbm_percent?.0)))
         .collect();
     // Batched products (attention) have no weights that a larger batch would share.
@@ -423,7 +427,8 @@ fn narrower(facts: &HintFacts<'_>) -> RuleResult {
     if fast.is_empty() {
         return Err(Nothing);
     }
-    let (limit, peak) = (facts.limit(&NARROW), facts.limit(&NARROW_PEAK));
+    let limit = facts.limit(&NARROW);
+    let peak = facts.limit(&NARROW_PEAK);
     let half = |row: &MatmulRow| {
         let wide = row
             .types

@@ -209,8 +209,10 @@ fn gather(facts: &HintFacts<'_>) -> RuleResult {
     const KINDS: [&str; 3] = ["gather", "scatter", "sort"];
     let found = facts.heavy(&GATHER, |row| is_kind(row, &KINDS))?;
     let half = found.ops().into_iter().map(|op| (op, 0.5));
-    let saving = PossibleSaving::ops("gathers, scatters and sorts", half);
-    Ok(found.finding("gathers, scatters and sorts", saving))
+    Ok(found.finding(
+        "gathers, scatters and sorts",
+        PossibleSaving::ops("gathers, scatters and sorts", half),
+    ))
 }
 
 fn remat(facts: &HintFacts<'_>) -> RuleResult {
@@ -244,8 +246,7 @@ fn remat(facts: &HintFacts<'_>) -> RuleResult {
             finding.saving = PossibleSaving::Unknown;
             let advice =
                 "Free memory first: shard activations further, or put fewer rows on each device.";
-            let of_room = ["Keep more results", "Where there is room"];
-            finding = finding.advising(advice, &of_room, None);
+            finding = finding.advising(advice, &["Keep more results", "Where there is room"], None);
         }
     }
     Ok(finding)
@@ -261,7 +262,8 @@ fn copy_wait(facts: &HintFacts<'_>) -> RuleResult {
     if unknown.rows.is_empty() {
         return Ok(found.finding("waits for copies within the device", saving));
     }
-    let (some, all) = (unknown.rows.len(), found.rows.len());
+    let some = unknown.rows.len();
+    let all = found.rows.len();
     let which = if some == all {
         ", between which memories is not recorded".to_owned()
     } else {
@@ -283,7 +285,8 @@ fn host_offload(facts: &HintFacts<'_>) -> RuleResult {
     let found = facts.heavy(&OFFLOAD, wanted)?;
     let what = "waits for copies to and from the host";
     let mut finding = found.finding(what, PossibleSaving::Unknown);
-    let (step, devices) = (facts.step()?, facts.devices()?);
+    let step = facts.step()?;
+    let devices = facts.devices()?;
     let fitting = super::offload::what_fits(facts, &found.rows);
     let kept = fitting.as_ref().map_or(0.0, |fitting| fitting.of_loads);
     if let Some(fitting) = fitting {
@@ -300,7 +303,8 @@ fn host_offload(facts: &HintFacts<'_>) -> RuleResult {
     match host_link(facts, step.count)? {
         Some(link) => {
             // However well hidden, the copies that stay keep the link busy for this long.
-            let (now, left) = (link.busy_ps(), link.without_loads(kept).busy_ps());
+            let now = link.busy_ps();
+            let left = link.without_loads(kept).busy_ps();
             at_most = Some(Picos::from_ps((step.ps - left) as i64).clamped());
             let length = |ps: f64| Picos::from_ps(ps as i64);
             let needs = if left < now {
@@ -313,7 +317,8 @@ fn host_offload(facts: &HintFacts<'_>) -> RuleResult {
                 format!("{each}, {left} if what fits in HBM is never copied")
             } else {
                 let each = if step.noun() == "step" { "each" } else { "the" };
-                let (noun, step) = (step.noun(), length(step.ps));
+                let noun = step.noun();
+                let step = length(step.ps);
                 format!("of {each} {noun} ({step}) until less is copied")
             };
             finding.statement = format!(
@@ -378,7 +383,8 @@ fn host_link(facts: &HintFacts<'_>, steps: usize) -> Result<Option<HostLinkTime>
         let row = rows.find(|row| row.limit == limit)?;
         Some(row.least_ps / executions)
     };
-    let (read, write) = (least(TimeLimit::HostRead), least(TimeLimit::HostWrite));
+    let read = least(TimeLimit::HostRead);
+    let write = least(TimeLimit::HostWrite);
     Ok(read.or(write).map(|_| HostLinkTime {
         read_ps: read.unwrap_or_default(),
         write_ps: write.unwrap_or_default(),
@@ -405,11 +411,14 @@ fn full_memory(facts: &HintFacts<'_>) -> RuleResult {
         .peak_step
         .map(|step| format!(" (step {step})"))
         .unwrap_or_default();
-    let largest = fullest.at_peak.iter().max_by_key(|part| part.bytes);
-    let largest = largest.map_or_else(String::new, |part| {
-        let name = part.op.as_deref().unwrap_or(&part.what);
-        format!("; {} of it: {}", bytes_text(part.bytes), short_name(name))
-    });
+    let largest = fullest
+        .at_peak
+        .iter()
+        .max_by_key(|part| part.bytes)
+        .map_or_else(String::new, |part| {
+            let name = part.op.as_deref().unwrap_or(&part.what);
+            format!("; {} of it: {}", bytes_text(part.bytes), short_name(name))
+        });
     let bytes = |what: &str, bytes: i64| HintEvidence {
         unit: Unit::Bytes,
         ..HintEvidence::number(what, bytes as f64, &fullest.memory, None).by(Provenance::Profile)

@@ -81,7 +81,8 @@ fn is_timed_alone(row: &CollectiveRow) -> bool {
 
 fn slow_links(facts: &HintFacts<'_>) -> RuleResult {
     let ledger = facts.report::<Collectives>()?;
-    let (limit, least) = (facts.limit(&LINK_SHARE), facts.limit(&LINK_BYTES));
+    let limit = facts.limit(&LINK_SHARE);
+    let least = facts.limit(&LINK_BYTES);
     if ledger.rows.iter().all(|row| row.share.is_none()) {
         let why = "the speed of the links or the size of the messages is not known: name the chip with --device-spec";
         return Err(why.into());
@@ -122,10 +123,6 @@ fn slow_links(facts: &HintFacts<'_>) -> RuleResult {
                 .collect::<Vec<_>>(),
         )
     });
-    let saving = PossibleSaving::ops(
-        "collectives at link speed",
-        changes.flatten().collect::<Vec<_>>(),
-    );
     Ok(Finding {
         statement: format!(
             "{} of {} collectives {} less than {limit} % of the links even after the last device has joined; {} at \
@@ -154,7 +151,10 @@ fn slow_links(facts: &HintFacts<'_>) -> RuleResult {
             }),
         ],
         ops,
-        saving,
+        saving: PossibleSaving::ops(
+            "collectives at link speed",
+            changes.flatten().collect::<Vec<_>>(),
+        ),
         ..Finding::default()
     })
 }
@@ -164,7 +164,8 @@ fn small(facts: &HintFacts<'_>) -> RuleResult {
     if ledger.rows.iter().all(|row| row.message.bytes.is_none()) {
         return Err("the size of no message is known".into());
     }
-    let (most, limit) = (facts.limit(&SMALL_BYTES), facts.limit(&SMALL_COUNT));
+    let most = facts.limit(&SMALL_BYTES);
+    let limit = facts.limit(&SMALL_COUNT);
     let is_small =
         |row: &&CollectiveRow| row.message.bytes.is_some_and(|bytes| (bytes as f64) < most);
     let rows: Vec<&CollectiveRow> = ledger.rows.iter().filter(is_small).collect();
@@ -300,7 +301,8 @@ fn twice(facts: &HintFacts<'_>) -> RuleResult {
 
 fn dcn_bound(facts: &HintFacts<'_>) -> RuleResult {
     let report = facts.report::<Dcn>()?;
-    let (stall_limit, speed_limit) = (facts.limit(&DCN_STALL), facts.limit(&DCN_BANDWIDTH) * 1e9);
+    let stall_limit = facts.limit(&DCN_STALL);
+    let speed_limit = facts.limit(&DCN_BANDWIDTH) * 1e9;
     let stall_of = |device: &DcnDevice| device.stall_percent.unwrap_or_default();
     let worst = report
         .devices
@@ -324,8 +326,8 @@ fn dcn_bound(facts: &HintFacts<'_>) -> RuleResult {
     let required = report
         .collectives
         .iter()
-        .filter_map(|row| Some((row, row.required_bandwidth? * per_host)));
-    let required = required.max_by(|a, b| a.1.total_cmp(&b.1));
+        .filter_map(|row| Some((row, row.required_bandwidth? * per_host)))
+        .max_by(|a, b| a.1.total_cmp(&b.1));
     let too_fast = required
         .as_ref()
         .is_some_and(|(_, rate)| *rate > speed_limit);
@@ -389,10 +391,9 @@ fn dcn_bound(facts: &HintFacts<'_>) -> RuleResult {
 
 /// Whether an op is the one of a row of the ledger, whose name of the program has no id.
 fn is_op_of(op: &OpRow, row: &CollectiveRow) -> bool {
-    let program = row.program.as_deref().unwrap_or_default();
     let has_program = op
         .program
-        .strip_prefix(program)
+        .strip_prefix(row.program.as_deref().unwrap_or_default())
         .is_some_and(|id| id.is_empty() || id.starts_with('('));
     *row.op == *op.name && has_program
 }

@@ -27,22 +27,28 @@ pub(super) fn what_fits(facts: &HintFacts<'_>, waits: &[&OpRow]) -> Option<Fitti
         .collect();
     let (free, when) = free_hbm(facts).filter(|_| !loads.is_empty())?;
     loads.sort_unstable();
-    let fits = |sum: &mut i64, load: &LoadedArray| {
-        *sum = sum.saturating_add(load.more_bytes);
-        (*sum <= free).then_some(())
-    };
-    let (count, fitting) = (loads.len(), loads.iter().scan(0, fits).count());
+    let count = loads.len();
+    let fitting = loads
+        .iter()
+        .scan(0_i64, |sum, load| {
+            *sum = sum.saturating_add(load.more_bytes);
+            (*sum <= free).then_some(())
+        })
+        .count();
     let kept = loads.get(..fitting).unwrap_or_default();
     let sum = |of: fn(&LoadedArray) -> i64, loads: &[LoadedArray]| {
         loads.iter().map(of).fold(0, i64::saturating_add)
     };
     let moved = |loads: &[LoadedArray]| -> f64 {
-        let each = |load: &LoadedArray| load.bytes as f64 * load.times as f64;
-        loads.iter().map(each).sum()
+        loads
+            .iter()
+            .map(|load| load.bytes as f64 * load.times as f64)
+            .sum()
     };
     let of_loads = moved(kept) / moved(&loads).max(1.0);
     let replaced = sum(|load| load.bytes - load.more_bytes, kept);
-    let (free, all) = (bytes_text(free), bytes_text(sum(|load| load.bytes, &loads)));
+    let free = bytes_text(free);
+    let all = bytes_text(sum(|load| load.bytes, &loads));
     let copies = if replaced > 0 {
         let replaced = bytes_text(replaced);
         format!(", and their copies fill another {replaced} then")

@@ -46,9 +46,11 @@ fn report(facts: &HintFacts<'_>) -> RuleResult<Arc<ServingReport>> {
 fn queueing(facts: &HintFacts<'_>) -> RuleResult {
     let report = report(facts)?;
     let limit = facts.limit(&QUEUE);
-    let waiting =
-        |request: &&ServedRequest| request.queue_ps.is_some() && request.first_token_ps.is_some();
-    let count = report.requests.iter().filter(waiting).count();
+    let count = report
+        .requests
+        .iter()
+        .filter(|request| request.queue_ps.is_some() && request.first_token_ps.is_some())
+        .count();
     let share = report
         .queue_of_first_token_percent
         .filter(|&share| share.0 >= limit && count >= FEWEST)
@@ -152,8 +154,9 @@ fn spots(
         .filter(|request| of(request) > Some(Picos::ZERO))
         .collect();
     worst.sort_by_key(|request| Reverse(of(request)));
-    let place = |request: &&ServedRequest| {
-        FindingPlace::span(format!("request {}", request.request), request.range())
-    };
-    worst.iter().take(MOST).map(place).collect()
+    worst
+        .iter()
+        .take(MOST)
+        .map(|request| FindingPlace::span(format!("request {}", request.request), request.range()))
+        .collect()
 }

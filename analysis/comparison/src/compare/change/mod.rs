@@ -31,12 +31,11 @@ impl Default for TestOptions {
     /// 5 %, as in `benchstat`; 0.1 %; six values, the smallest number of values whose minimum and maximum enclose the
     /// median with 95 % confidence.
     fn default() -> Self {
-        let assumed_spread_percent = ASSUMED_SPREAD_PERCENT;
         Self {
             alpha: 0.05,
             min_effect_percent: 0.1,
             min_steps: resample::FEWEST,
-            assumed_spread_percent,
+            assumed_spread_percent: ASSUMED_SPREAD_PERCENT,
             are_computed: false,
         }
     }
@@ -143,7 +142,8 @@ impl MetricChange {
 
     /// The change between two series; `effect` is the smallest relevant change, in their unit.
     pub fn of_runs(base: &StepRuns, cand: &StepRuns, effect: f64, options: &TestOptions) -> Self {
-        let (base, cand) = (&ResampledMedians::new(base), &ResampledMedians::new(cand));
+        let base = &ResampledMedians::new(base);
+        let cand = &ResampledMedians::new(cand);
         let mut change = Self::of_resampled(base, cand, effect, options);
         widen(&mut change.base, base);
         widen(&mut change.cand, cand);
@@ -162,8 +162,12 @@ impl MetricChange {
 
     /// Judges the change without its intervals, which take most of the time.
     pub fn judged(base: &StepRuns, cand: &StepRuns, effect: f64, options: &TestOptions) -> Self {
-        let (base, cand) = (&ResampledMedians::new(base), &ResampledMedians::new(cand));
-        Self::of_resampled(base, cand, effect, options)
+        Self::of_resampled(
+            &ResampledMedians::new(base),
+            &ResampledMedians::new(cand),
+            effect,
+            options,
+        )
     }
 
     fn of_resampled(
@@ -320,10 +324,8 @@ fn estimate(runs: &StepRuns) -> Option<ShiftEstimate> {
     } else {
         stats.median_range
     };
-    let (low, high) = (
-        range.map(|r| r.0.min(stats.median)),
-        range.map(|r| r.1.max(stats.median)),
-    );
+    let low = range.map(|r| r.0.min(stats.median));
+    let high = range.map(|r| r.1.max(stats.median));
     Some(ShiftEstimate {
         median: stats.median,
         low,
@@ -341,7 +343,8 @@ fn is_by_runs(base: &StepRuns, cand: &StepRuns) -> bool {
 /// these runs.
 fn change_range(base: &ResampledMedians<'_>, cand: &ResampledMedians<'_>) -> Option<(f64, f64)> {
     const ALPHA: f64 = 0.05;
-    let (first, second) = (medians(base.runs()), medians(cand.runs()));
+    let first = medians(base.runs());
+    let second = medians(cand.runs());
     if is_by_runs(base.runs(), cand.runs()) {
         return shift_range(&first, &second, ALPHA);
     }
@@ -383,10 +386,13 @@ fn with_sets<T>(
     if is_by_runs(base, cand) {
         return test(&medians(base), &medians(cand), 1.0);
     }
-    let (a, b) = (pooled(base), pooled(cand));
+    let a = pooled(base);
+    let b = pooled(cand);
     // Each side is inflated by its own correlation; the smaller side has more weight.
-    let (loss_a, loss_b) = (mean_inflation(base), mean_inflation(cand));
-    let (m, n) = (a.len() as f64, b.len() as f64);
+    let loss_a = mean_inflation(base);
+    let loss_b = mean_inflation(cand);
+    let m = a.len() as f64;
+    let n = b.len() as f64;
     let loss = (loss_a * n + loss_b * m) / (m + n);
     test(&a, &b, loss)
 }

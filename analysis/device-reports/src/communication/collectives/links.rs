@@ -89,7 +89,8 @@ impl LinkUse {
             (false, true) => "as named by you",
             (false, false) => "published, not recorded",
         };
-        let (peak, achievable) = (rate.peak / 1e9, rate.achievable / 1e9);
+        let peak = rate.peak / 1e9;
+        let achievable = rate.achievable / 1e9;
         if self.recorded {
             let grid = self
                 .topology

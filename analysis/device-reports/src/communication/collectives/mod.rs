@@ -38,8 +38,8 @@ pub struct Collectives;
 
 impl Analysis for Collectives {
     type Report = CollectivesReport;
-    const ID: &'static str = "collectives";
-    const TITLE: &'static str = "Collectives and links";
+    const ID: &str = "collectives";
+    const TITLE: &str = "Collectives and links";
 
     fn run(cx: &Context<'_>) -> Result<CollectivesReport> {
         cx.require_times()?;

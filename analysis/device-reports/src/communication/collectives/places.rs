@@ -77,7 +77,8 @@ fn along_mesh(
     rows: &[CollectiveRow],
     ids: &BTreeMap<u64, GroupId>,
 ) -> Option<DevicePlaces> {
-    let (devices, apart) = (row.devices?, row.apart?);
+    let devices = row.devices?;
+    let apart = row.apart?;
     let along = |it: &&CollectiveRow| {
         let message = &it.message;
         let is_same = message
@@ -86,8 +87,9 @@ fn along_mesh(
         is_same && message.axis_name == row.name && message.groups_are_devices
     };
     let groups = rows.iter().find(along)?.message.groups.as_ref()?;
-    let placed = groups.iter().flat_map(|group| (0..).zip(group));
-    let placed: Option<Vec<(GroupId, u64)>> = placed
+    let placed: Option<Vec<(GroupId, u64)>> = groups
+        .iter()
+        .flat_map(|group| (0..).zip(group))
         .map(|(position, id)| Some((*ids.get(id)?, position)))
         .collect();
     let distinct: BTreeSet<&u64> = groups.iter().flatten().collect();
@@ -116,11 +118,13 @@ fn along_grid(
         Some((core, u64::try_from(chip).ok()?))
     };
     let recorded: Option<Vec<(GroupId, u64)>> = cores.iter().map(recorded).collect();
-    let numbered = |ids: &BTreeMap<u64, GroupId>| {
-        let chip = |(id, &core): (&u64, &GroupId)| (core, id / u64::from(chip.devices.max(1)));
-        ids.iter().map(chip).collect::<Vec<_>>()
-    };
-    let Some(chips) = recorded.or_else(|| ids.map(numbered)) else {
+    let Some(chips) = recorded.or_else(|| {
+        ids.map(|ids| {
+            ids.iter()
+                .map(|(id, &core)| (core, id / u64::from(chip.devices.max(1))))
+                .collect::<Vec<_>>()
+        })
+    }) else {
         return Vec::new();
     };
     let lens = topology.lens();
@@ -130,8 +134,10 @@ fn along_grid(
     }
     let mut below = 1;
     let along = (0_u8..).zip(lens).filter_map(|(axis, &len)| {
-        let position = |&(core, chip): &(GroupId, u64)| (core, chip / below % len);
-        let devices = chips.iter().map(position).collect();
+        let devices = chips
+            .iter()
+            .map(|&(core, chip)| (core, chip / below % len))
+            .collect();
         below *= len;
         let title = format!("grid of chips {topology}, axis {}", axis + 1);
         DevicePlaces::new(DeviceAxis::Grid(axis), title, devices)

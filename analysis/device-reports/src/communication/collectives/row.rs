@@ -103,7 +103,9 @@ pub struct CollectiveShare {
 impl CollectiveShare {
     /// The share of several transfers, each weighted by its time.
     pub(super) fn weighted(shares: impl Iterator<Item = (Self, f64)>) -> Option<Self> {
-        let (mut low, mut high, mut time) = (0.0, 0.0, 0.0);
+        let mut low = 0.0;
+        let mut high = 0.0;
+        let mut time = 0.0;
         for (share, weight) in shares {
             low += share.low_percent.0 * weight;
             high += share.high_percent.0 * weight;
@@ -223,13 +225,12 @@ impl CollectiveRow {
         else {
             return false;
         };
-        let timed = |layout: GroupLayout| {
-            link_seconds(kind, bytes, &layout, rate.peak).map(|least| (layout, least * 1e12))
-        };
         let all: Vec<(GroupLayout, f64)> = links
             .layouts(&self.message)
             .into_iter()
-            .filter_map(timed)
+            .filter_map(|layout| {
+                link_seconds(kind, bytes, &layout, rate.peak).map(|least| (layout, least * 1e12))
+            })
             .collect();
         let Some(taken) = self.transfer_ps else {
             return false;
@@ -237,11 +238,13 @@ impl CollectiveRow {
         let possible: Vec<&(GroupLayout, f64)> =
             all.iter().filter(|&&(_, least)| least <= taken).collect();
         let shares = || possible.iter().map(|(_, least)| 100.0 * least / taken);
-        let bounds = shares().reduce(f64::min).zip(shares().reduce(f64::max));
-        let bounds = bounds.map(|(low, high)| CollectiveShare {
-            low_percent: Percent(low),
-            high_percent: Percent(high),
-        });
+        let bounds = shares()
+            .reduce(f64::min)
+            .zip(shares().reduce(f64::max))
+            .map(|(low, high)| CollectiveShare {
+                low_percent: Percent(low),
+                high_percent: Percent(high),
+            });
         let is_faster = !all.is_empty() && possible.is_empty();
         let kept: Vec<GroupLayout> = if is_faster {
             all.into_iter().map(|(layout, _)| layout).collect()

@@ -151,10 +151,8 @@ fn slices(target: &str) -> Option<u64> {
     let inside = target.trim().strip_prefix('{')?.split_once('}')?.0;
     let counts = inside.split(',').map(|part| match part.split_once(':') {
         Some((first, last)) => {
-            let (first, last) = (
-                first.trim().parse::<u64>().ok()?,
-                last.trim().parse::<u64>().ok()?,
-            );
+            let first = first.trim().parse::<u64>().ok()?;
+            let last = last.trim().parse::<u64>().ok()?;
             last.checked_sub(first)?.checked_add(1)
         }
         None => part.trim().parse::<u64>().ok().map(|_| 1),
@@ -264,16 +262,15 @@ fn ops<'a>(
         .filter_map(|slice| Some((slice, known.ops.get(&slice.op()?)?)))
         .collect();
     found.sort_by_key(|(slice, _)| (slice.measured_range().start, slice.id()));
-    let op = |(slice, is): (SliceRef<'_>, &'a DcnOp)| {
-        let (inside, counts) = (part_in(cx, window, slice), counts(cx, window, slice));
-        TransferOp {
+    found
+        .into_iter()
+        .map(|(slice, is)| TransferOp {
             is,
             range: slice.measured_range(),
-            inside,
-            counts,
-        }
-    };
-    found.into_iter().map(op).collect()
+            inside: part_in(cx, window, slice),
+            counts: counts(cx, window, slice),
+        })
+        .collect()
 }
 
 /// Joins the four ops of each execution, and adds up those whose `recv-done` counts; returns the number of ends without a
@@ -322,8 +319,9 @@ fn walk(
                 let waiting = TimeRange::new(send.start, range.start.max(send.start));
                 let length =
                     |range: Option<TimeRange>| range.map_or(0.0, |range| range.dur().as_ps_f64());
-                let (send_ps, send_done_ps, recv_ps) =
-                    (length(Some(send)), length(send_done), length(recv));
+                let send_ps = length(Some(send));
+                let send_done_ps = length(send_done);
+                let recv_ps = length(recv);
                 let recv_done_ps = length(Some(range));
                 let sum = sums.entry(op.key).or_default();
                 sum.occurrences += 1;

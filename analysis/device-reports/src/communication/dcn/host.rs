@@ -99,22 +99,14 @@ pub(super) fn collect(cx: &Context<'_>) -> Result<OnHosts> {
         }
     }
     let mut messages: Vec<_> = labels.into_values().collect();
-    messages.sort_by(|a, b| {
-        b.bytes
-            .total_cmp(&a.bytes)
-            .then_with(|| a.label.cmp(&b.label))
-    });
+    largest_number_first(&mut messages, |row| row.bytes, |row| &row.label);
     for row in &mut messages {
         let time = row.mean_ps;
         row.bandwidth = hardware::limits::ratio(Some(row.bytes), Some(time / 1e12));
         row.mean_ps = time / row.messages.max(1) as f64;
     }
     let mut actions: Vec<_> = actions.into_values().collect();
-    actions.sort_by(|a, b| {
-        b.total_ps
-            .cmp(&a.total_ps)
-            .then_with(|| a.action.cmp(&b.action))
-    });
+    largest_first(&mut actions, |row| row.total_ps, |row| &row.action);
     let hosts = hosts
         .into_iter()
         .map(|(host, sums)| sums.row(model, host))
@@ -255,7 +247,8 @@ impl HostSums {
         }
         changes.sort_by_key(|&(at, count, _)| (at, count));
         let mut out = Vec::new();
-        let (mut under_way, mut rate) = (0, 0.0);
+        let mut under_way = 0;
+        let mut rate = 0.0;
         for pair in changes.windows(2) {
             let [(at, count, change), (next, ..)] = *pair else {
                 continue;

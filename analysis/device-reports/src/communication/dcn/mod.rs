@@ -38,8 +38,8 @@ pub struct Dcn;
 
 impl Analysis for Dcn {
     type Report = DcnReport;
-    const ID: &'static str = "dcn";
-    const TITLE: &'static str = "Communication between slices";
+    const ID: &str = "dcn";
+    const TITLE: &str = "Communication between slices";
 
     fn run(cx: &Context<'_>) -> Result<DcnReport> {
         let classes = cx.classes();

@@ -60,14 +60,13 @@ impl CoreActivity {
     /// One pass over the segments: there are as many as ops, and each of these sums would read all of them.
     pub fn of(cx: &Context<'_>, core: &CoreTraffic) -> Self {
         let mut out = Self::default();
-        let (mut compute, mut synchronous, mut waiting) = (
-            UnionBuilder::default(),
-            UnionBuilder::default(),
-            UnionBuilder::default(),
-        );
+        let mut compute = UnionBuilder::default();
+        let mut synchronous = UnionBuilder::default();
+        let mut waiting = UnionBuilder::default();
         let is_any_in_flight = !core.in_flight.is_empty();
         cx.watched(&core.time.segments).for_each(|segment| {
-            let (class, time) = (segment.class, segment.range.dur());
+            let class = segment.class;
+            let time = segment.range.dur();
             if class.is_fused_collective() && !class.is_async() {
                 out.fused_time += time;
             }
@@ -251,16 +250,14 @@ fn spans(cx: &Context<'_>, classes: &OpClasses, time: &CoreTime) -> Vec<InFlight
             Some(op) => classes.class(op),
             None => classify_texts(None, "", slice.name()).0,
         };
-        let begins_here = time.window.measured.contains(range.start);
-        let (whole, label, slice) = (range.dur(), slice.label_id(), slice.id());
         out.push(InFlightSpan {
             range: inside,
-            begins_here,
-            whole,
+            begins_here: time.window.measured.contains(range.start),
+            whole: range.dur(),
             class,
-            label,
+            label: slice.label_id(),
             done,
-            slice,
+            slice: slice.id(),
         });
     };
     let has_device_clock = slices(TrackKind::Ops)
@@ -326,8 +323,10 @@ fn dones_by_start(
         let Entry::Vacant(place) = found.entry(name_of(model, start)) else {
             continue;
         };
-        let dones = model.flows_from(start.id());
-        let mut dones = dones.iter().map(|flow| model.slice(flow.to));
+        let mut dones = model
+            .flows_from(start.id())
+            .iter()
+            .map(|flow| model.slice(flow.to));
         if let Some(done) = dones.find(|done| done.track() == start.track()) {
             place.insert(name_of(model, done).index());
         }

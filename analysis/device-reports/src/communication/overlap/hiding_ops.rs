@@ -20,16 +20,15 @@ const VISITS: usize = 16;
 
 impl<'a> HidingOps<'a> {
     pub fn of(core: &'a CoreTraffic, label_of: &'a dyn Fn(&SelfTimeSegment) -> LabelId) -> Self {
-        let visits_left = core
-            .time
-            .segments
-            .len()
-            .saturating_mul(VISITS)
-            .saturating_add(1 << 16);
         Self {
             core,
             label_of,
-            visits_left,
+            visits_left: core
+                .time
+                .segments
+                .len()
+                .saturating_mul(VISITS)
+                .saturating_add(1 << 16),
         }
     }
 

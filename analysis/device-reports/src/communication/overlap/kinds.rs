@@ -65,8 +65,11 @@ impl KindTimes {
             let hidden = if time == sum.time {
                 sum.hidden
             } else {
-                let hidden = |span: &TimeRange| meanwhile.compute.measure_in(*span);
-                spans.ranges().iter().map(hidden).sum()
+                spans
+                    .ranges()
+                    .iter()
+                    .map(|span| meanwhile.compute.measure_in(*span))
+                    .sum()
             };
             (all.time, all.hidden) = (all.time + time, all.hidden + hidden);
         }
@@ -76,8 +79,12 @@ impl KindTimes {
     pub fn finish(self) -> TransferTimes {
         let Self { places, times, .. } = self;
         let time = |place: usize| times.get(place).copied().unwrap_or_default();
-        let sets = places.into_iter();
-        TransferTimes(sets.map(|(set, place)| (set, time(place))).collect())
+        TransferTimes(
+            places
+                .into_iter()
+                .map(|(set, place)| (set, time(place)))
+                .collect(),
+        )
     }
 }
 

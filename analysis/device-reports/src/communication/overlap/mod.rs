@@ -41,8 +41,8 @@ pub struct Overlap;
 
 impl Analysis for Overlap {
     type Report = OverlapReport;
-    const ID: &'static str = "overlap";
-    const TITLE: &'static str = "Communication and overlap";
+    const ID: &str = "overlap";
+    const TITLE: &str = "Communication and overlap";
 
     fn run(cx: &Context<'_>) -> Result<OverlapReport> {
         let classes = cx.classes();
@@ -54,7 +54,8 @@ impl Analysis for Overlap {
             captured += usize::from(cx.window(core)?.is_some());
         }
         let mut rows = rows::OverlapRows::new(captured);
-        let (mut cores, mut has_ops) = (Vec::with_capacity(captured), false);
+        let mut cores = Vec::with_capacity(captured);
+        let mut has_ops = false;
         for core in ran {
             let Some(traffic) = CoreTraffic::of(cx, classes, core)? else {
                 continue;
@@ -74,14 +75,13 @@ impl Analysis for Overlap {
                 .skew_wait_ps
                 .map(|_| waits.caused.get(&index).copied().unwrap_or_default());
         }
-        let (summary, sums_over) = (OverlapSummary::of(&cores), SumOver::of(cx, cores.len()));
         Ok(OverlapReport {
-            summary,
-            cores,
+            summary: OverlapSummary::of(&cores),
             kinds: kinds::kinds(&transfers, &times),
+            sums_over: SumOver::of(cx, cores.len()),
+            cores,
             times,
             transfers,
-            sums_over,
         })
     }
 }

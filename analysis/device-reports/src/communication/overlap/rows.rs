@@ -17,6 +17,7 @@ use super::times::TransferTimes;
 const MAX_HIDERS: usize = 5;
 
 /// The rows of all cores, which come one after the other.
+#[derive(Default)]
 pub(super) struct OverlapRows {
     /// Number of cores.
     captured: usize,
@@ -29,9 +30,7 @@ impl OverlapRows {
     pub fn new(captured: usize) -> Self {
         Self {
             captured,
-            places: BTreeMap::new(),
-            rows: Vec::new(),
-            kinds: KindTimes::default(),
+            ..Self::default()
         }
     }
 
@@ -46,8 +45,10 @@ impl OverlapRows {
         let place = *self.places.entry(key).or_insert(known);
         if place == known {
             let mut row = OverlapSums::new(cx.model, slice, class);
-            let message = |kind| CollectiveTraffic::of(cx, row.op, kind, self.captured);
-            row.message = class.collective.map(message).map(Arc::new);
+            row.message = class
+                .collective
+                .map(|kind| CollectiveTraffic::of(cx, row.op, kind, self.captured))
+                .map(Arc::new);
             let along = row.message.as_deref().map(GroupPlace::of);
             row.kinds = self.kinds.places(kind_of(cx, &row), class, along);
             self.rows.push(row);
@@ -136,7 +137,8 @@ fn add_spans(
     core: &CoreTraffic,
     meanwhile: &CoreActivity,
 ) -> BTreeMap<TransferKey, TransferKey> {
-    let (model, mut dones) = (cx.model, BTreeMap::new());
+    let model = cx.model;
+    let mut dones = BTreeMap::new();
     let label_of = |segment: &SelfTimeSegment| model.slice(segment.slice).label_id();
     let mut compute = HidingOps::of(core, &label_of);
     for span in cx.watched(&core.in_flight) {
@@ -160,7 +162,8 @@ fn add_ops(
     index: usize,
     core: &CoreTraffic,
 ) {
-    let (model, mut seen) = (cx.model, BTreeSet::<SliceId>::new());
+    let model = cx.model;
+    let mut seen = BTreeSet::<SliceId>::new();
     // Rows by label: names are looked up once for each label, not for each segment.
     let mut known: Vec<Option<u32>> = vec![None; model.labels().len()];
     for segment in cx.watched(&core.time.segments) {

@@ -36,16 +36,14 @@ pub struct CollectiveExecution {
 impl CollectiveExecution {
     /// An execution that lies inside the scope.
     pub fn of(slice: SliceRef<'_>, dur: Picos, blocked: Picos) -> Self {
-        let instance = slice.attr(SliceAttr::CollectiveInstance);
-        let (key, before) = (slice.id().index() as u32, Picos::ZERO);
         Self {
-            key,
+            key: slice.id().index() as u32,
             range: slice.range(),
             dur,
             begins_inside: true,
-            before,
+            before: Picos::ZERO,
             blocked,
-            instance,
+            instance: slice.attr(SliceAttr::CollectiveInstance),
         }
     }
 
@@ -115,7 +113,8 @@ pub(super) fn matched(
     let cores = by_core.last_key_value().map_or(0, |(&core, _)| core + 1);
     let (mut waits, mut caused): (Vec<Option<Picos>>, Vec<Option<Picos>>) =
         (vec![None; cores], vec![None; cores]);
-    let (mut count, mut transfer) = (0, Picos::ZERO);
+    let mut count = 0;
+    let mut transfer = Picos::ZERO;
     for instance in instances(&mut by_core, groups, hosts)?.iter() {
         let last = instance
             .iter()
@@ -140,7 +139,8 @@ pub(super) fn matched(
             .filter_map(|(core, time)| Some((core, time?)))
             .collect()
     };
-    let (waits, caused) = (by_core(waits), by_core(caused));
+    let waits = by_core(waits);
+    let caused = by_core(caused);
     let most = waits
         .iter()
         .map(|(&core, &wait)| (core, wait))
@@ -222,13 +222,16 @@ fn parts(
 
 /// Adds the executions with the same id; `false`, and adds none, if they have no ids or cannot be the same.
 fn by_id<'a>(part: &ExecutionsByCore<'a>, out: &mut MatchedInstances<'a>) -> bool {
-    let of_core = |(&core, executions): (&usize, &&'a [CollectiveExecution])| {
-        executions
-            .iter()
-            .map(move |execution| Some((execution.instance?, (core, execution))))
-            .collect::<Vec<_>>()
-    };
-    let Some(mut all) = part.iter().flat_map(of_core).collect::<Option<Vec<_>>>() else {
+    let Some(mut all) = part
+        .iter()
+        .flat_map(|(&core, executions)| {
+            executions
+                .iter()
+                .map(move |execution| Some((execution.instance?, (core, execution))))
+                .collect::<Vec<_>>()
+        })
+        .collect::<Option<Vec<_>>>()
+    else {
         return false;
     };
     // Ids grow on each core: a merge of sorted lists.

@@ -60,12 +60,11 @@ pub(super) struct MultiCoreTransfers {
 impl OverlapSums {
     pub fn new(model: &TraceModel, slice: SliceId, class: OpClass) -> Self {
         let slice = model.slice(slice);
-        let shared = class.is_collective().then(Box::default);
         Self {
             class,
             op: slice.op(),
             name: name_of(model, slice),
-            shared,
+            shared: class.is_collective().then(Box::default),
             ..Self::default()
         }
     }
@@ -85,10 +84,8 @@ impl OverlapSums {
     ) -> Picos {
         self.ran_on(index);
         self.in_flight_on = Some(index);
-        let (hidden, blocked) = (
-            meanwhile.compute.measure_in(span.range),
-            meanwhile.blocked.measure_in(span.range),
-        );
+        let hidden = meanwhile.compute.measure_in(span.range);
+        let blocked = meanwhile.blocked.measure_in(span.range);
         let idle = span.range.dur() - hidden - blocked;
         self.occurrences += u64::from(span.begins_here);
         self.executions += span.range.dur().fraction_of(span.whole).unwrap_or(1.0);
@@ -102,10 +99,9 @@ impl OverlapSums {
         if hidden > Picos::ZERO {
             shared.has_unknown_hiding_ops |= !compute.add(span.range, &mut shared.hiding_ops);
         }
-        let begins_inside = span.begins_here;
         let slice = model.slice(span.slice);
         let execution = CollectiveExecution {
-            begins_inside,
+            begins_inside: span.begins_here,
             ..CollectiveExecution::of(slice, span.whole, blocked)
         };
         shared.executions.entry(index).or_default().push(execution);
@@ -140,11 +136,10 @@ impl MultiCoreTransfers {
                 *cut = Some(cut.map_or(slice.range(), |cut| cut.hull(slice.range())));
             }
         }
-        let (begins_inside, before) = (range.start >= part.start, part.start - range.start);
         let of = CollectiveExecution::of(slice, range.dur(), part.dur());
         let execution = CollectiveExecution {
-            begins_inside,
-            before,
+            begins_inside: range.start >= part.start,
+            before: part.start - range.start,
             ..of
         };
         self.executions.entry(core).or_default().push(execution);

@@ -105,8 +105,8 @@ pub struct SparseOp {
 
 impl Analysis for SparseCores {
     type Report = SparseCoresReport;
-    const ID: &'static str = "sparse_cores";
-    const TITLE: &'static str = "SparseCores";
+    const ID: &str = "sparse_cores";
+    const TITLE: &str = "SparseCores";
 
     fn run(cx: &Context<'_>) -> Result<SparseCoresReport> {
         let pairs = cores(cx);

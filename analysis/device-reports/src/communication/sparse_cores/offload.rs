@@ -187,16 +187,12 @@ fn compute<'a>(
     classes: &OpClasses,
     span: impl Fn(SliceRef<'a>) -> TimeRange,
 ) -> IntervalSet {
-    let segments = ops.map(|op| {
-        let range = span(op);
-        SelfTimeSegment {
-            range,
-            slice: op.id(),
-            class: classes.class_of(op.op()),
-        }
+    let segments = ops.map(|op| SelfTimeSegment {
+        range: span(op),
+        slice: op.id(),
+        class: classes.class_of(op.op()),
     });
-    let segments = self_time_segments(segments.collect());
-    segments
+    self_time_segments(segments.collect())
         .iter()
         .filter(|segment| segment.class.is_compute())
         .map(|segment| segment.range)
@@ -258,8 +254,9 @@ impl<'a> OffloadTargets<'a> {
             let next = programs.partition_point(|program| program.range().end <= start.start());
             let counted = start
                 .attr(SliceAttr::OffloadExecution)
-                .and_then(|index| usize::try_from(index).ok());
-            let counted = counted.and_then(|index| numbered?.get(index)).copied();
+                .and_then(|index| usize::try_from(index).ok())
+                .and_then(|index| numbered?.get(index))
+                .copied();
             counted
                 .filter(|program| program.range().end > start.start())
                 .or_else(|| programs.get(next).copied())
@@ -290,13 +287,11 @@ fn work(
     program: SliceRef<'_>,
     span: impl Fn(SliceRef<'_>) -> TimeRange,
 ) -> IntervalSet {
-    let core = program.track_ref().group;
-    let ops = model.track_of_kind(core, TrackKind::Ops);
+    let ops = model.track_of_kind(program.track_ref().group, TrackKind::Ops);
     let lanes = ops.map(|track| model.lanes(track)).unwrap_or_default();
-    let inside = lanes
+    let inside: IntervalSet = lanes
         .iter()
-        .flat_map(|lane| model.slices_in(lane, program.range()));
-    let inside: IntervalSet = inside
+        .flat_map(|lane| model.slices_in(lane, program.range()))
         .filter(|op| program.range().contains(op.start()))
         .map(span)
         .collect();
@@ -317,12 +312,13 @@ fn done_of<'a>(
         let class: OpClass = classes.class_of(slice.op());
         class.is_done() || slice.name().contains("done")
     };
-    let same = |slice: &SliceRef<'_>| slice.track() == start.track();
     let arrows = model
         .flows_from(start.id())
         .iter()
         .map(|flow| model.slice(flow.to));
-    let linked = arrows.filter(same).find(|slice| is_done(slice));
+    let linked = arrows
+        .filter(|slice| slice.track() == start.track())
+        .find(|slice| is_done(slice));
     linked.or_else(|| {
         const FURTHER: usize = 10_000;
         let after = TimeRange::new(start.range().end, model.extent().end);

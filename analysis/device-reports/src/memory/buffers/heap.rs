@@ -49,9 +49,8 @@ pub(super) fn replay(assignment: &BufferAssignment, trace: &HeapTrace) -> HeapRe
         match out.curve.last_mut() {
             Some(last) if last.instruction == event.instruction => last.live_bytes = heap.bytes,
             _ => {
-                let instruction = event.instruction.clone();
                 out.curve.push(CurvePoint {
-                    instruction,
+                    instruction: event.instruction.clone(),
                     live_bytes: heap.bytes,
                 });
             }

@@ -61,12 +61,7 @@ impl BufferMap {
             .iter()
             .filter(|own| (own.from..own.to.max(own.from + 1)).contains(&instruction))
             .collect();
-        live.sort_by(|a, b| {
-            b.buffer
-                .bytes
-                .cmp(&a.buffer.bytes)
-                .then_with(|| a.offset.cmp(&b.offset))
-        });
+        largest_first(&mut live, |own| own.buffer.bytes, |own| &own.offset);
         live
     }
 }
@@ -82,9 +77,8 @@ pub fn buffer_map(cx: &Context<'_>, program: ProgramId, space: u64) -> Result<Bu
     let module = hlo_for_now(cx, program).map_err(|error| no(error.to_string()))?;
     let assignment = module
         .buffer_assignment(&title)
-        .map_err(|error| no(error.to_string()))?;
-    let assignment =
-        assignment.ok_or_else(|| no(format!("{title} carries no buffer assignment")))?;
+        .map_err(|error| no(error.to_string()))?
+        .ok_or_else(|| no(format!("{title} carries no buffer assignment")))?;
     let report = cx.scoped(Scope::WholeTrace).report::<Buffers>()?;
     let memory = report.memory_name(space);
     let (allocation, trace) = largest(&assignment, space).ok_or_else(|| {

@@ -44,8 +44,8 @@ const KEPT_OF_OTHERS: usize = 4;
 
 impl Analysis for Buffers {
     type Report = BuffersReport;
-    const ID: &'static str = "buffers";
-    const TITLE: &'static str = "Planned memory";
+    const ID: &str = "buffers";
+    const TITLE: &str = "Planned memory";
 
     fn run(cx: &Context<'_>) -> Result<BuffersReport> {
         if cx.scope != Scope::WholeTrace {
@@ -95,16 +95,13 @@ impl Analysis for Buffers {
         } else {
             HBM_NAME
         };
-        let metrics = metrics(&programs, capacity.as_ref());
-        let statement = statement(&programs, capacity.as_ref(), main_memory);
-        let set_aside = set_aside(cx, &programs);
         Ok(BuffersReport {
-            statement,
-            metrics,
+            statement: statement(&programs, capacity.as_ref(), main_memory),
+            metrics: metrics(&programs, capacity.as_ref()),
             capacity,
             vmem_bytes: vmem(cx),
             main_memory,
-            set_aside,
+            set_aside: set_aside(cx, &programs),
             programs,
         })
     }
@@ -265,10 +262,9 @@ pub fn capacity(cx: &Context<'_>) -> Option<Capacity> {
             .max()
     });
     if let Some(bytes) = recorded {
-        let source = "recorded by the allocator".to_owned();
         return Some(Capacity {
             bytes,
-            source,
+            source: "recorded by the allocator".to_owned(),
             provenance: Provenance::Profile,
         });
     }

@@ -190,11 +190,7 @@ pub(super) fn plans(module: &HloModule, assignment: &BufferAssignment) -> Vec<Me
             .iter()
             .fold(0, |sum, buffer| buffer.padding_bytes().saturating_add(sum));
         plan.at_peak.retain(|buffer| buffer.bytes > 0);
-        plan.at_peak.sort_by(|a, b| {
-            b.bytes
-                .cmp(&a.bytes)
-                .then_with(|| a.instruction.cmp(&b.instruction))
-        });
+        largest_first(&mut plan.at_peak, |own| own.bytes, |own| &own.instruction);
         plan
     };
     spaces
@@ -347,13 +343,12 @@ pub(super) fn cut(buffers: &[PlannedBuffer], shown: usize) -> Vec<PlannedBuffer>
             rest.iter()
                 .fold(0_u64, |sum, one| sum.saturating_add(bytes(one)))
         };
-        let (instruction, bytes) = (format!("{} more", rest.len()), sum(|buffer| buffer.bytes));
-        let element_bytes = Some(bytes.saturating_sub(sum(PlannedBuffer::padding_bytes)));
+        let bytes = sum(|buffer| buffer.bytes);
         out.push(PlannedBuffer {
             purpose: Purpose::Several,
-            instruction,
+            instruction: format!("{} more", rest.len()),
             bytes,
-            element_bytes,
+            element_bytes: Some(bytes.saturating_sub(sum(PlannedBuffer::padding_bytes))),
             ..PlannedBuffer::default()
         });
     }
@@ -366,8 +361,9 @@ pub(super) fn describe(
     buffer: &LogicalBuffer,
     purpose: Purpose,
 ) -> PlannedBuffer {
-    let by_id = module.instruction_by_compiler_id(buffer.instruction_id);
-    let id = module.find(&buffer.instruction_name).or(by_id);
+    let id = module
+        .find(&buffer.instruction_name)
+        .or(module.instruction_by_compiler_id(buffer.instruction_id));
     let instruction = id.and_then(|id| module.instruction(id));
     let name = instruction.map_or(buffer.instruction_name.as_str(), |instruction| {
         &instruction.name
@@ -392,8 +388,9 @@ pub(super) fn describe(
 
 /// The array that a buffer holds; `None` for tables of addresses.
 fn array_of<'a>(module: &'a HloModule, buffer: &LogicalBuffer) -> Option<&'a ArrayShape<'static>> {
-    let by_id = module.instruction_by_compiler_id(buffer.instruction_id);
-    let id = module.find(&buffer.instruction_name).or(by_id)?;
+    let id = module
+        .find(&buffer.instruction_name)
+        .or(module.instruction_by_compiler_id(buffer.instruction_id))?;
     let mut shape = module.instruction(id)?.shape.as_deref()?;
     for &place in &buffer.shape_index {
         shape = shape.parts().get(usize::try_from(place).ok()?)?;
@@ -430,11 +427,10 @@ fn donations(
     let donation = |allocation: &&&Allocation| {
         let (key, argument) = described(allocation)?;
         let output = outputs.get_mut(&key)?.pop()?;
-        let shape = argument.shape.unwrap_or_default();
         Some(Donation {
             argument: argument.instruction,
             output: output.instruction,
-            shape,
+            shape: argument.shape.unwrap_or_default(),
             bytes: allocation.size,
         })
     };
@@ -443,11 +439,7 @@ fn donations(
         .iter()
         .filter_map(donation)
         .collect();
-    found.sort_by(|a, b| {
-        b.bytes
-            .cmp(&a.bytes)
-            .then_with(|| a.argument.cmp(&b.argument))
-    });
+    largest_first(&mut found, |row| row.bytes, |row| &row.argument);
     found
 }
 

@@ -148,9 +148,8 @@ impl RecordedMemory {
             let Some(is_allocation) = kind(slice) else {
                 continue;
             };
-            let source = model.group(slice.track_ref().group).source;
             let memory = memories.number(MemoryKey {
-                source,
+                source: model.group(slice.track_ref().group).source,
                 allocator: None,
                 device: None,
             });
@@ -240,11 +239,10 @@ impl MemoryKey {
     /// The device, if the capture contains it.
     pub fn core(&self, model: &TraceModel) -> Option<GroupId> {
         let ordinal = self.ordinal()?;
-        let is_it = |&core: &GroupId| {
+        model.tensor_cores().into_iter().find(|&core| {
             let group = model.group(core);
             group.source == self.source && group.kind == GroupKind::TensorCore { ordinal }
-        };
-        model.tensor_cores().into_iter().find(is_it)
+        })
     }
 
     /// The number of its device, if it belongs to one.

@@ -151,8 +151,8 @@ pub(super) fn buffers(
             .shape
             .as_deref()
             .and_then(Shape::parse)
-            .and_then(|shape| shape.bytes());
-        let elements = elements.and_then(|bytes| i64::try_from(bytes).ok());
+            .and_then(|shape| shape.bytes())
+            .and_then(|bytes| i64::try_from(bytes).ok());
         let alike = out.iter().zip(&each).position(|(row, &bytes)| {
             // Layers of a model differ only in their ops; without shapes the op is the only distinction.
             let same = words.shape.is_some() || row.op == words.op;
@@ -180,10 +180,9 @@ pub(super) fn buffers(
         });
     }
     if !rest.is_empty() {
-        let (what, count) = ("smaller buffers".to_owned(), rest.len() as u64);
         out.push(LiveBuffer {
-            what,
-            count,
+            what: "smaller buffers".to_owned(),
+            count: rest.len() as u64,
             bytes: total(events, rest),
             ..LiveBuffer::default()
         });

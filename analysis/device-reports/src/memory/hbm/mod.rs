@@ -37,8 +37,8 @@ pub struct Memory;
 
 impl Analysis for Memory {
     type Report = MemoryReport;
-    const ID: &'static str = "memory";
-    const TITLE: &'static str = "Memory over time";
+    const ID: &str = "memory";
+    const TITLE: &str = "Memory over time";
 
     fn run(cx: &Context<'_>) -> Result<MemoryReport> {
         let recorded = RecordedMemory::of(cx.model);

@@ -187,8 +187,8 @@ fn kept(memory: &MemoryTimeline) -> Option<Table> {
     )];
     notes.extend(cut(&memory.kept, "kinds of buffers"));
     let title = format!("Allocated and not released on {}", memory.memory);
-    let table = || buffer_table("memory_kept", title, &memory.kept, memory.kept_bytes, notes);
-    (!memory.kept.is_empty()).then(table)
+    (!memory.kept.is_empty())
+        .then(|| buffer_table("memory_kept", title, &memory.kept, memory.kept_bytes, notes))
 }
 
 fn sizes(memory: &MemoryTimeline) -> Option<Table> {

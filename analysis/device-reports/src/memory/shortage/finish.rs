@@ -44,6 +44,6 @@ fn by_source(buffers: &[NeededBuffer]) -> Vec<NeededSource> {
                 .try_fold(0_u64, |sum, it| Some(sum.saturating_add(it.padding_bytes?))),
         })
         .collect();
-    sources.sort_by(|a, b| b.bytes.cmp(&a.bytes).then_with(|| a.source.cmp(&b.source)));
+    largest_first(&mut sources, |row| row.bytes, |row| &row.source);
     sources
 }

@@ -71,10 +71,10 @@ fn fix(id: &str, frees_bytes: u64, action: String) -> MemoryFix {
 
 /// Results that could be written where arguments are.
 fn donate(of: &MemoryShortage) -> Option<MemoryFix> {
-    let (arguments, results) = (of.kind("arguments")?, of.kind("results")?);
-    let bytes = arguments
+    let bytes = of
+        .kind("arguments")?
         .saturating_sub(of.shared_bytes.unwrap_or(0))
-        .min(results);
+        .min(of.kind("results")?);
     Some(fix(
         "donate",
         bytes,
@@ -87,13 +87,12 @@ fn donate(of: &MemoryShortage) -> Option<MemoryFix> {
 /// The shape that wastes most.
 fn padding(of: &MemoryShortage) -> Option<MemoryFix> {
     let wasted = |buffer: &NeededBuffer| buffer.padding_bytes.unwrap_or(0);
-    let is_worth = |buffer: &&NeededBuffer| {
-        wasted(buffer) as f64 >= WORTH_PADDING * buffer.bytes as f64 && buffer.shape.is_some()
-    };
     let worst = of
         .buffers
         .iter()
-        .filter(is_worth)
+        .filter(|buffer| {
+            wasted(buffer) as f64 >= WORTH_PADDING * buffer.bytes as f64 && buffer.shape.is_some()
+        })
         .max_by_key(|buffer| wasted(buffer))?;
     let alike = of
         .buffers
@@ -123,20 +122,22 @@ fn padding(of: &MemoryShortage) -> Option<MemoryFix> {
 
 /// Arrays of 32 bits that could have 16.
 fn dtype(of: &MemoryShortage) -> Option<MemoryFix> {
-    let is_wide = |buffer: &&NeededBuffer| buffer.dims().is_some_and(|(dtype, ..)| dtype == "f32");
-    let wide: Vec<&NeededBuffer> = of.buffers.iter().filter(is_wide).collect();
+    let wide: Vec<&NeededBuffer> = of
+        .buffers
+        .iter()
+        .filter(|buffer| buffer.dims().is_some_and(|(dtype, ..)| dtype == "f32"))
+        .collect();
     let bytes: u64 = wide
         .iter()
         .map(|buffer| buffer.bytes / 2)
         .fold(0, u64::saturating_add);
-    let first = wide.first()?;
     Some(fix(
         "dtype",
         bytes,
         format!(
             "Use bfloat16 where float32 is not needed: {} listed, the largest is {}.",
             counted(wide.len(), "f32 buffer"),
-            first.named()
+            wide.first()?.named()
         ),
     ))
 }
@@ -181,8 +182,11 @@ fn forward_scope(op_name: &str) -> Option<String> {
     // Names of functions around it end here, too.
     let rest = rest.trim_start_matches(')').trim_start_matches('/');
     let rest = rest.rfind('/').and_then(|end| rest.get(..end));
-    let parts = [Some(module), rest].into_iter().flatten();
-    let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
+    let parts: Vec<&str> = [Some(module), rest]
+        .into_iter()
+        .flatten()
+        .filter(|part| !part.is_empty())
+        .collect();
     (!parts.is_empty()).then(|| parts.join("/"))
 }
 
@@ -229,8 +233,10 @@ fn microbatch(of: &MemoryShortage) -> Option<MemoryFix> {
 
 /// State of the optimizer in the memory of the host.
 fn offload(of: &MemoryShortage) -> Option<MemoryFix> {
-    let is_state = |buffer: &&NeededBuffer| buffer.is_optimizer_state();
-    let state = of.buffers.iter().filter(is_state);
+    let state = of
+        .buffers
+        .iter()
+        .filter(|buffer| buffer.is_optimizer_state());
     let bytes = state
         .map(|buffer| buffer.bytes)
         .fold(0, u64::saturating_add);

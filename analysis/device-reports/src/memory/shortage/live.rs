@@ -20,10 +20,10 @@ pub fn of_schedule(
 ) -> Result<MemoryShortage, &'static str> {
     let peak = peak_of_live_bytes(module)?;
     let parameters = module.parameters();
-    let parameters = parameters
-        .iter()
-        .map(|(_, it)| (*it, main_memory_bytes(it.shape.as_deref())));
-    let arguments = parameters.map(|(it, bytes)| buffer(module, it, bytes, Purpose::Argument));
+    let arguments = parameters.iter().map(|(_, it)| {
+        let bytes = main_memory_bytes(it.shape.as_deref());
+        buffer(module, it, bytes, Purpose::Argument)
+    });
     let live = values_at_peak(module);
     let values = live.iter().filter_map(|&(id, bytes)| {
         let purpose = if is_result(module, id) {

@@ -35,8 +35,8 @@ pub struct MemoryNeed;
 
 impl Analysis for MemoryNeed {
     type Report = MemoryShortage;
-    const ID: &'static str = "memory_need";
-    const TITLE: &'static str = "Needed memory";
+    const ID: &str = "memory_need";
+    const TITLE: &str = "Needed memory";
 
     fn run(cx: &Context<'_>) -> Result<MemoryShortage> {
         // A program needs the same whenever it runs.
@@ -49,8 +49,10 @@ impl Analysis for MemoryNeed {
 
 /// Programs without instructions, which may need more.
 fn missing_programs(cx: &Context<'_>) -> Option<String> {
-    let programs = cx.model.program_ids();
-    let missing = programs.filter(|&id| cx.model.program(id).hlo.is_none());
+    let missing = cx
+        .model
+        .program_ids()
+        .filter(|&id| cx.model.program(id).hlo.is_none());
     let names: Vec<String> = missing.map(|id| cx.model.program_title(id)).collect();
     (!names.is_empty()).then(|| {
         format!(

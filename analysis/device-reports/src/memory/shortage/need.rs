@@ -129,8 +129,11 @@ impl NeededBuffer {
 
     /// Whether its name says that it is the state of an optimizer.
     pub(super) fn is_optimizer_state(&self) -> bool {
-        let name = self.op_name.as_deref().unwrap_or(&self.instruction);
-        let name = name.to_ascii_lowercase();
+        let name = self
+            .op_name
+            .as_deref()
+            .unwrap_or(&self.instruction)
+            .to_ascii_lowercase();
         !self.is_temporary() && OPTIMIZER.iter().any(|part| name.contains(part))
     }
 

@@ -27,8 +27,7 @@ pub fn of_program(report: &BuffersReport) -> Option<MemoryShortage> {
     let state = out
         .buffers
         .iter()
-        .filter(|buffer| buffer.is_optimizer_state());
-    let state = state
+        .filter(|buffer| buffer.is_optimizer_state())
         .map(|buffer| buffer.bytes)
         .fold(0, u64::saturating_add);
     out.kinds = kinds(plan, state);

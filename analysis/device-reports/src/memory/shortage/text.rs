@@ -65,8 +65,11 @@ pub(super) fn statement(of: &MemoryShortage, written: impl Fn(u64) -> String) ->
     };
     let largest = of.sources.first().map_or_else(String::new, |source| {
         let file = source.source.rsplit('/').next().unwrap_or_default();
-        let listed = of.buffers.iter().map(|buffer| buffer.bytes);
-        let listed = listed.fold(0, u64::saturating_add);
+        let listed = of
+            .buffers
+            .iter()
+            .map(|buffer| buffer.bytes)
+            .fold(0, u64::saturating_add);
         let how = if source.bytes > listed / 2 {
             "most of what is listed is"
         } else {

@@ -125,8 +125,8 @@ const SPILL: &str = "VSTORE:SPILL";
 
 impl Analysis for Code {
     type Report = CodeReport;
-    const ID: &'static str = "bundles";
-    const TITLE: &'static str = "Code of ops";
+    const ID: &str = "bundles";
+    const TITLE: &str = "Code of ops";
 
     fn run(cx: &Context<'_>) -> Result<CodeReport> {
         if cx.model.ops().iter().all(|op| op.bundles.is_none()) {
@@ -136,11 +136,16 @@ impl Analysis for Code {
             return Err(what.into());
         }
         let ops = cx.report::<Ops>()?;
-        let timed = ops.rows.iter();
-        let timed = timed.filter_map(|row| code_row(cx, Some(row), row.op?));
-        let untimed = untimed(cx).into_iter();
+        let timed = ops
+            .rows
+            .iter()
+            .filter_map(|row| code_row(cx, Some(row), row.op?));
         let rows: Vec<CodeRow> = timed
-            .chain(untimed.filter_map(|op| code_row(cx, None, op)))
+            .chain(
+                untimed(cx)
+                    .into_iter()
+                    .filter_map(|op| code_row(cx, None, op)),
+            )
             .collect();
         let known = rows.iter().filter_map(|row| row.self_time_ps).sum();
         let mut notes = vec![
@@ -199,8 +204,7 @@ fn untimed(cx: &Context<'_>) -> Vec<OpId> {
     // Also of devices and lanes that are not asked for.
     let slices = cx.watched(cx.model.all_slices());
     let timed: BTreeSet<OpId> = slices.filter_map(SliceRef::op).collect();
-    let ops = cx.model.op_ids();
-    ops.filter(|op| !timed.contains(op)).collect()
+    cx.model.op_ids().filter(|op| !timed.contains(op)).collect()
 }
 
 /// The row of an op whose code is known; without a row of times nothing is known of its time.
@@ -225,7 +229,8 @@ fn code_row(cx: &Context<'_>, row: Option<&OpRow>, op: OpId) -> Option<CodeRow> 
             .find(|unit| cx.model.str(unit.unit) == wanted)
             .map(|unit| unit.used)
     };
-    let (spills, fills) = (used(SPILL), used(FILL));
+    let spills = used(SPILL);
+    let fills = used(FILL);
     let text = bundles.text.as_ref();
     let empty = text.and_then(|text| percent(text.empty, bundles.count));
     let vmem = bundles.vmem;
@@ -237,8 +242,10 @@ fn code_row(cx: &Context<'_>, row: Option<&OpRow>, op: OpId) -> Option<CodeRow> 
     let by_empty = empty
         .filter(|share| share.0 > 0.0)
         .map(|share| (CodeLimit::Waiting, share.0));
-    let most = by_empty.into_iter().chain(by_unit);
-    let most = most.max_by(|(_, a), (_, b)| a.total_cmp(b));
+    let most = by_empty
+        .into_iter()
+        .chain(by_unit)
+        .max_by(|(_, a), (_, b)| a.total_cmp(b));
     let limit = if saved.iter().flatten().any(is_major) {
         Some(CodeLimit::Registers)
     } else if of_vmem.is_some_and(|share| share.0 >= FULL) {

@@ -91,11 +91,13 @@ impl IdealTime {
         if self.without.contains(&ICI) {
             return None;
         }
-        let longer = |best: Option<(TimeLimit, f64)>, term: (TimeLimit, f64)| match best {
-            Some(best) if term.1 <= best.1 => Some(best),
-            _ => Some(term),
-        };
-        self.terms.iter().copied().fold(None, longer)
+        self.terms
+            .iter()
+            .copied()
+            .fold(None, |best, term| match best {
+                Some(best) if term.1 <= best.1 => Some(best),
+                _ => Some(term),
+            })
     }
 }
 
@@ -127,11 +129,14 @@ impl<'a> PeakRates<'a> {
         devices: u64,
         rows: &'a [OpRow],
     ) -> Self {
-        let starts = rows.iter().filter(|row| row.is_async).map(|row| {
-            let key = (&*row.program, &*row.name);
-            (key, text_of(model, row))
-        });
-        let starts = starts.collect();
+        let starts = rows
+            .iter()
+            .filter(|row| row.is_async)
+            .map(|row| {
+                let key = (&*row.program, &*row.name);
+                (key, text_of(model, row))
+            })
+            .collect();
         Self {
             model,
             peaks,
@@ -144,8 +149,7 @@ impl<'a> PeakRates<'a> {
 
     /// The least time of all executions of `row`, which must be a leaf.
     pub fn ideal(&self, row: &OpRow) -> IdealTime {
-        let text = text_of(self.model, row);
-        let hlo = HloText::parse(text).unwrap_or_default();
+        let hlo = HloText::parse(text_of(self.model, row)).unwrap_or_default();
         if row.is_async {
             // A start op only issues, even if it is named after the other half.
             return if is_wait(row, &hlo) {
@@ -168,7 +172,8 @@ impl<'a> PeakRates<'a> {
     fn work(&self, row: &OpRow) -> IdealTime {
         let work = row.work();
         let mut ideal = IdealTime::default();
-        let (mut unrated, mut known) = (false, false);
+        let mut unrated = false;
+        let mut known = false;
         for limit in BoundBy::ALL {
             let Some(amount) = limit.amount(&work) else {
                 continue;

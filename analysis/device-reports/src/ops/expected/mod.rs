@@ -173,8 +173,8 @@ pub struct LimitRow {
 
 impl Analysis for Expected {
     type Report = ExpectedReport;
-    const ID: &'static str = "expected";
-    const TITLE: &'static str = "Expected versus actual";
+    const ID: &str = "expected";
+    const TITLE: &str = "Expected versus actual";
 
     fn run(cx: &Context<'_>) -> Result<ExpectedReport> {
         let ops = cx.report::<Ops>()?;
@@ -230,12 +230,7 @@ fn report(cx: &Context<'_>, ops: &OpsReport) -> ExpectedReport {
         rows.push(row);
     }
     rows.sort_by(order);
-    groups.sort_by(|a, b| {
-        b.totals
-            .above_ps
-            .total_cmp(&a.totals.above_ps)
-            .then_with(|| a.group.cmp(&b.group))
-    });
+    largest_number_first(&mut groups, |row| row.totals.above_ps, |row| &row.group);
     let used_links = limits
         .iter()
         .zip(TimeLimit::ALL)
@@ -362,11 +357,7 @@ fn limit_rows(limits: &[f64], window_ps: Picos) -> Vec<LimitRow> {
         })
     };
     let mut rows: Vec<LimitRow> = limits.iter().zip(TimeLimit::ALL).filter_map(row).collect();
-    rows.sort_by(|a, b| {
-        b.least_ps
-            .total_cmp(&a.least_ps)
-            .then_with(|| a.limit.cmp(&b.limit))
-    });
+    largest_number_first(&mut rows, |row| row.least_ps, |row| &row.limit);
     rows
 }
 

@@ -181,7 +181,6 @@ fn core_metrics(core: &CoreCounts<'_>, cycles: f64, limits: &Limits, out: &mut V
     use CounterUnit::{Bytes, Cycles, Instructions};
     let mut add = |id, title, achieved: Option<f64>, peak: f64, unit, of: &str| {
         if let Some(achieved) = achieved {
-            let of = of.to_owned();
             out.push(CounterMetric {
                 id,
                 title,
@@ -189,7 +188,7 @@ fn core_metrics(core: &CoreCounts<'_>, cycles: f64, limits: &Limits, out: &mut V
                 achieved,
                 peak: Some(peak),
                 unit,
-                of,
+                of: of.to_owned(),
             });
         }
     };

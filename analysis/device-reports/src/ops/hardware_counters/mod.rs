@@ -77,8 +77,8 @@ pub struct HardwareCounterTotal {
 
 impl Analysis for HardwareCounters {
     type Report = HardwareCountersReport;
-    const ID: &'static str = "hardware_counters";
-    const TITLE: &'static str = "Hardware counters";
+    const ID: &str = "hardware_counters";
+    const TITLE: &str = "Hardware counters";
 
     fn run(cx: &Context<'_>) -> Result<HardwareCountersReport> {
         let mut devices: BTreeMap<GroupId, Readings> = BTreeMap::new();

@@ -3,7 +3,7 @@
 use facts::prelude::*;
 
 use super::declared::DeclaredCosts;
-use super::report::{Kernel, KernelEstimate};
+use super::report::Kernel;
 
 /// Share of waiting for DMA from which a kernel is bound by memory.
 const DMA_BOUND: Percent = Percent(30.0);
@@ -41,10 +41,9 @@ pub(super) fn hints(kernels: &[Kernel]) -> Vec<String> {
         {
             hints.push(format!("{name} is stalled on DMA {stalled:.1} of its time"));
         }
-        let spills = |series: &KernelEstimate| {
+        if kernel.estimates.iter().any(|series| {
             matches!(series.series.as_str(), "Vector Spills" | "Vector Fills") && series.max > 0.0
-        };
-        if kernel.estimates.iter().any(spills) {
+        }) {
             hints.push(format!(
                 "{name} spills vector registers to VMEM; smaller blocks need fewer registers"
             ));

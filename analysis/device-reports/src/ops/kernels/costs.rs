@@ -205,8 +205,14 @@ pub(super) fn costs(
         .iter()
         .filter(|(_, (_, work))| work.executions > 0.0)
         .map(|((kernel, program, ..), (cost, work))| {
-            let counted = counted(kernel, program);
-            let row = KernelCost::new(kernel, program, cost, work, (peaks, tile), counted);
+            let row = KernelCost::new(
+                kernel,
+                program,
+                cost,
+                work,
+                (peaks, tile),
+                counted(kernel, program),
+            );
             (work.time_ps, row)
         })
         .collect();
@@ -242,17 +248,17 @@ impl KernelCost {
             ..OpWork::default()
         };
         let padded_flops = tile.and_then(|tile| cost.padded_flops(tile));
-        let hardware = rate(cost.flops).map(|rate| {
-            let padded_rate = padded_flops.and_then(rate_of);
-            KnownWork {
-                cost,
-                tile,
-                rate,
-                padded_rate,
-            }
-            .hardware(counted)
-        });
-        let hardware = hardware.unwrap_or_default();
+        let hardware = rate(cost.flops)
+            .map(|rate| {
+                KnownWork {
+                    cost,
+                    tile,
+                    rate,
+                    padded_rate: padded_flops.and_then(rate_of),
+                }
+                .hardware(counted)
+            })
+            .unwrap_or_default();
         let of_hbm = traffic.percent_of(BoundBy::Hbm, seconds, peaks);
         let declared_flops = each(work.flops);
         let mut row = Self {
@@ -409,13 +415,19 @@ pub(super) fn speedup(cost: &ShapeCost, seconds: f64, peaks: &Peaks) -> (f64, bo
         ..OpWork::default()
     };
     let of_bf16 = work.percent_of(BoundBy::Compute, seconds, peaks);
-    let is_narrow = |dtype: &&str| hlo::element_bits(dtype).is_some_and(|bits| bits <= 8);
     // A mask leaves fewer operations, which says nothing of their types.
     let is_whole = cost.limit == CostLimit::Exact && !cost.kind.is_masked();
     let is_faster = is_whole && of_bf16.is_some_and(is_beyond_peak);
-    let narrow = if cost.types.iter().any(is_narrow) && is_faster {
-        let speedups = [peaks.fp8_speedup, peaks.int8_speedup].into_iter();
-        speedups.flatten().max_by(f64::total_cmp)
+    let narrow = if cost
+        .types
+        .iter()
+        .any(|dtype| hlo::element_bits(dtype).is_some_and(|bits| bits <= 8))
+        && is_faster
+    {
+        [peaks.fp8_speedup, peaks.int8_speedup]
+            .into_iter()
+            .flatten()
+            .max_by(f64::total_cmp)
     } else {
         None
     };

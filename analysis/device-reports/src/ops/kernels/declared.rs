@@ -53,13 +53,11 @@ pub(super) fn needed(
         return least.filter(|&least| least as f64 / flops as f64 >= TOO_FEW);
     }
     let product = matmuls::plain_product(&cx.instruction(row.op?)?)?;
-    let (needed, results) = (
-        product.flops()?,
-        product
-            .batch
-            .checked_mul(product.m)?
-            .checked_mul(product.n)?,
-    );
+    let needed = product.flops()?;
+    let results = product
+        .batch
+        .checked_mul(product.m)?
+        .checked_mul(product.n)?;
     let factor = needed as f64 / flops as f64;
     let named = || {
         NAMES

@@ -235,8 +235,8 @@ fn own_times<'a>(events: &[(TimeRange, SliceRef<'a>)]) -> Events<'a> {
             slice: SliceId::from_index(i),
             class: OpClass::default(),
         });
-    let segments = self_time_segments(spans.collect()).into_iter();
-    segments
+    self_time_segments(spans.collect())
+        .into_iter()
         .filter_map(|segment| Some((segment.range, events.get(segment.slice.index())?.1)))
         .collect()
 }
@@ -409,8 +409,10 @@ impl<'a> RecordedCalls<'a> {
                 .collect(),
             by_device,
         );
-        let tracks = model.tracks_of(core).into_iter();
-        let named = tracks.map(|track| (track, model.str(model.track(track).name)));
+        let named = model
+            .tracks_of(core)
+            .into_iter()
+            .map(|track| (track, model.str(model.track(track).name)));
         let lines = named
             .filter(|(track, name)| {
                 model.track(*track).kind == TrackKind::LowLevel && is_inside_kernels(name)

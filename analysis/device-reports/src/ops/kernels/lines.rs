@@ -17,7 +17,7 @@ fn longest<'a>(inside: &'a KernelInside, line: &str) -> Vec<(&'a (String, String
         .iter()
         .filter(|((own, _), _)| own == line)
         .collect();
-    parts.sort_by(|a, b| b.1.own.cmp(&a.1.own).then_with(|| a.0.cmp(b.0)));
+    largest_first(&mut parts, |one| one.1.own, |one| one.0);
     parts.truncate(MOST_PARTS);
     parts
 }
@@ -94,10 +94,9 @@ pub(super) fn join_counters(cx: &Context<'_>, kernels: &mut [Kernel], ops: &[Ker
 }
 
 fn add(counters: &mut Vec<KernelCounter>, device: &str, metric: &CounterMetric) {
-    let same = |known: &&mut KernelCounter| {
+    match counters.iter_mut().find(|known| {
         known.device == device && (known.metric.id, known.metric.core) == (metric.id, metric.core)
-    };
-    match counters.iter_mut().find(same) {
+    }) {
         Some(known) => known.metric.add(metric),
         None => counters.push(KernelCounter {
             device: device.to_owned(),

@@ -61,8 +61,8 @@ pub const TRACING: &str = "record pipeline stages and LLO estimates with \
 
 impl Analysis for Kernels {
     type Report = KernelsReport;
-    const ID: &'static str = "kernels";
-    const TITLE: &'static str = "Kernels";
+    const ID: &str = "kernels";
+    const TITLE: &str = "Kernels";
 
     fn run(cx: &Context<'_>) -> Result<KernelsReport> {
         let report = cx.report::<Ops>()?;
@@ -325,11 +325,7 @@ fn pipeline(inside: &KernelInside) -> Option<KernelPipeline> {
             self_percent: Percent::of(sums.own, time_ps),
         })
         .collect();
-    stages.sort_by(|a, b| {
-        b.self_ps
-            .cmp(&a.self_ps)
-            .then_with(|| a.stage.cmp(&b.stage))
-    });
+    largest_first(&mut stages, |stage| stage.self_ps, |stage| &stage.stage);
     let runs = inside
         .stages
         .get("ep_run_kernel")

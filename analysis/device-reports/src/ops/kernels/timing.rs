@@ -114,9 +114,11 @@ pub(super) fn timings(
         // Lane by lane: what ran before at the same depth.
         let mut before: Option<TimeRange> = None;
         for call in cx.model.slices_of_kind(core, TrackKind::Ops) {
-            let (range, last) = (call.range(), before.replace(call.range()));
-            let gap = last.filter(|last| last.start <= range.start && last.end <= range.start);
-            let gap = gap.map(|last| (range.start - last.end).as_ps_f64());
+            let range = call.range();
+            let last = before.replace(call.range());
+            let gap = last
+                .filter(|last| last.start <= range.start && last.end <= range.start)
+                .map(|last| (range.start - last.end).as_ps_f64());
             let Some(name) = call.op().and_then(|op| names.get(&op)) else {
                 continue;
             };
@@ -149,7 +151,8 @@ pub(super) fn timings(
 }
 
 fn timing(kernel: &str, operands: Option<String>, found: Executions) -> Option<KernelTiming> {
-    let (occurrences, gap_ps) = (found.all.len() as u64, median(&found.gaps));
+    let occurrences = found.all.len() as u64;
+    let gap_ps = median(&found.gaps);
     let times = found.moments();
     let stats = Stats::of(&times)?;
     let (low, high) = stats.median_range.unzip();
@@ -225,8 +228,9 @@ fn operands(cx: &Context<'_>, op: OpId) -> Option<String> {
     let text = |array: &ArrayShape<'_>| format!("{}{:?}", array.dtype, array.dims).replace(' ', "");
     let found = cx.instruction(op)?;
     let operands = found.operands().take(MOST_OPERANDS);
-    let shapes = operands.map(|it| it.arrays().first().map(|array| text(array)));
-    let shapes: Vec<String> = shapes.collect::<Option<_>>()?;
+    let shapes: Vec<String> = operands
+        .map(|it| it.arrays().first().map(|array| text(array)))
+        .collect::<Option<_>>()?;
     (!shapes.is_empty()).then(|| shapes.join(", "))
 }
 

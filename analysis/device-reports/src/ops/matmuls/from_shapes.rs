@@ -25,8 +25,9 @@ pub(super) fn infer(
     recorded_flops: Option<u64>,
 ) -> Result<MatrixProduct, &'static str> {
     let arrays = |instruction: &Instruction| -> Vec<OperandArray> {
-        let shape = instruction.shape.as_deref();
-        shape
+        instruction
+            .shape
+            .as_deref()
             .into_iter()
             .flat_map(Shape::arrays)
             .filter_map(OperandArray::new)

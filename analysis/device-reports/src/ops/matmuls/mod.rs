@@ -54,8 +54,8 @@ pub struct MatmulsReport {
 
 impl Analysis for Matmuls {
     type Report = MatmulsReport;
-    const ID: &'static str = "matmuls";
-    const TITLE: &'static str = "Matrix multiplications";
+    const ID: &str = "matmuls";
+    const TITLE: &str = "Matrix multiplications";
 
     fn run(cx: &Context<'_>) -> Result<MatmulsReport> {
         let ops = cx.report::<Ops>()?;

@@ -241,7 +241,8 @@ impl MatmulRow {
 
     /// What the peaks allow for all executions, with the traffic that is recorded, else with `read` bytes in each.
     fn least_times(&self, row: &OpRow, read: Option<u64>, peaks: &Peaks) -> Option<LeastTimes> {
-        let (work, runs) = (row.work(), self.occurrences as f64);
+        let work = row.work();
+        let runs = self.occurrences as f64;
         let bytes = work.hbm_bytes.or(read.map(|bytes| bytes as f64 * runs))?;
         let flops = self.flops? as f64 * runs * f64::from(self.passes.unwrap_or(1));
         let rate = peaks.flops?.per_second * row.costs.speedup_over_bf16.unwrap_or(1.0);

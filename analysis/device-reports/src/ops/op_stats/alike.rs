@@ -31,15 +31,17 @@ impl<'r> LikeOps<'r> {
     /// Groups rows by what they do and where.
     pub fn of(rows: impl Iterator<Item = &'r OpRow>) -> Vec<Self> {
         let found = grouped(rows.map(|row| (likeness(row), row)));
-        let like = |rows: Vec<&'r OpRow>| Self {
-            occurrences: rows
-                .iter()
-                .map(|row| row.occurrences)
-                .fold(0, u64::saturating_add),
-            total_time_ps: rows.iter().map(|row| row.total_time_ps).sum(),
-            rows,
-        };
-        found.into_values().map(like).collect()
+        found
+            .into_values()
+            .map(|rows| Self {
+                occurrences: rows
+                    .iter()
+                    .map(|row| row.occurrences)
+                    .fold(0, u64::saturating_add),
+                total_time_ps: rows.iter().map(|row| row.total_time_ps).sum(),
+                rows,
+            })
+            .collect()
     }
 
     /// A share of a peak over the time of all of them; `None` if it is unknown for one.
@@ -58,8 +60,8 @@ impl<'r> LikeOps<'r> {
 }
 
 fn likeness(row: &OpRow) -> Likeness<'_> {
-    let each = |amount: Option<u64>| amount.and_then(|amount| amount.checked_div(row.occurrences));
-    let work = [row.costs.flops.or(row.costs.model_flops), row.costs.bytes].map(each);
+    let work = [row.costs.flops.or(row.costs.model_flops), row.costs.bytes]
+        .map(|amount| amount.and_then(|amount| amount.checked_div(row.occurrences)));
     let place = row.source.as_deref().or(row.framework_name.as_deref());
     (
         &row.program,

@@ -36,18 +36,17 @@ pub fn cause(model: &TraceModel, row: &OpRow, limit: BoundBy, peaks: &Peaks) -> 
 /// One clause for each limit that is exceeded: `3 ops above the peak of HBM …`.
 pub(super) fn notes(cores: &[CoreOps], rows: &[OpRow]) -> Vec<String> {
     let all: Vec<&CoreOps> = cores.iter().collect();
-    let exceeded = |limit: &BoundBy| {
-        all.iter()
-            .any(|core| core.beyond_peak.iter().any(|own| own.limit == *limit))
-    };
     let note = |limit: BoundBy| {
-        let of_core = |core: &&CoreOps| {
-            core.beyond_peak
-                .iter()
-                .find(|own| own.limit == limit)
-                .map(|own| own.ops)
-        };
-        let ops = all.iter().filter_map(of_core).max().unwrap_or_default();
+        let ops = all
+            .iter()
+            .filter_map(|core| {
+                core.beyond_peak
+                    .iter()
+                    .find(|own| own.limit == limit)
+                    .map(|own| own.ops)
+            })
+            .max()
+            .unwrap_or_default();
         let (ops, verb) = if ops == 1 {
             ("1 op".to_owned(), "is")
         } else {
@@ -59,10 +58,13 @@ pub(super) fn notes(cores: &[CoreOps], rows: &[OpRow]) -> Vec<String> {
             "bytes"
         };
         let time = BeyondPeak::time_of(&all, limit);
-        let is_outer = |row: &&OpRow| {
-            !row.is_leaf && row.rates.beyond_peak.is_some_and(|(own, _)| own == limit)
-        };
-        let outer = match rows.iter().filter(is_outer).count() {
+        let outer = match rows
+            .iter()
+            .filter(|row| {
+                !row.is_leaf && row.rates.beyond_peak.is_some_and(|(own, _)| own == limit)
+            })
+            .count()
+        {
             0 => String::new(),
             count => format!(
                 ", which never count the {} with others inside that are above it, too",
@@ -76,7 +78,10 @@ pub(super) fn notes(cores: &[CoreOps], rows: &[OpRow]) -> Vec<String> {
     };
     BoundBy::ALL
         .into_iter()
-        .filter(exceeded)
+        .filter(|limit| {
+            all.iter()
+                .any(|core| core.beyond_peak.iter().any(|own| own.limit == *limit))
+        })
         .map(note)
         .collect()
 }

@@ -98,13 +98,11 @@ impl OpCosts {
 
     /// Work and costs without the amounts that count against `limits`.
     pub(super) fn without(&self, limits: &[BoundBy]) -> (OpWork, Self) {
-        let (mut work, mut costs) = (
-            OpWork {
-                flops: self.flops.map(|flops| flops as f64),
-                ..self.work()
-            },
-            *self,
-        );
+        let mut work = OpWork {
+            flops: self.flops.map(|flops| flops as f64),
+            ..self.work()
+        };
+        let mut costs = *self;
         for limit in limits {
             match limit {
                 BoundBy::Compute => {
@@ -220,7 +218,8 @@ impl std::fmt::Debug for OpCostModel {
 
 impl OpCostModel {
     fn new(cx: &Context<'_>) -> Self {
-        let (model, classes) = (cx.model, cx.classes());
+        let model = cx.model;
+        let classes = cx.classes();
         let rule = MemoryRule::of(model);
         let ops: Vec<OpId> = model.op_ids().collect();
         let texts = parallel::map(&ops, ops.len(), |&op| {
@@ -259,7 +258,8 @@ impl OpCostModel {
     /// Costs of these executions. Static costs are per execution. Custom calls add the costs that each execution
     /// records; 0 means "not declared" there, so it counts as unknown.
     pub(super) fn costs(&self, id: OpId, sums: &OpSums, peaks: &Peaks) -> OpCosts {
-        let (op, class) = (self.model.op(id), self.classes.class(id));
+        let op = self.model.op(id);
+        let class = self.classes.class(id);
         let text = self.texts.get(id.index()).copied().unwrap_or_default();
         let of_all = |cost: Option<u64>| cost.map(|cost| times(cost, sums.executions));
         let memory = MemoryBytes::of(op, sums.executions);
@@ -274,12 +274,10 @@ impl OpCostModel {
                 ..OpCosts::default()
             }
         } else {
-            let bytes = of_all(op.bytes_accessed.or(op.raw_bytes_accessed));
-            let (flops, model_flops) = (of_all(op.flops), of_all(op.model_flops));
             OpCosts {
-                flops,
-                model_flops,
-                bytes,
+                flops: of_all(op.flops),
+                model_flops: of_all(op.model_flops),
+                bytes: of_all(op.bytes_accessed.or(op.raw_bytes_accessed)),
                 memory,
                 ..OpCosts::default()
             }
@@ -320,10 +318,10 @@ impl MemoryBytes {
             parts.fold(0, |sum: u64, part| sum.saturating_add(times(part.bytes)))
         };
         let in_memory = |space, access| {
-            let is_unknown =
-                |part: &MemoryAccess| part.space == space && part.access == Access::Unknown;
-            let known = || sum_of(&|part| part.space == space && part.access == access);
-            (!op.memory.iter().any(is_unknown)).then(known)
+            (!op.memory
+                .iter()
+                .any(|part| part.space == space && part.access == Access::Unknown))
+            .then(|| sum_of(&|part| part.space == space && part.access == access))
         };
         // The compiler lists only buffers that it placed there: kernels may use more.
         let listed = |space, access| in_memory(space, access).filter(|&bytes| bytes > 0);

@@ -54,8 +54,9 @@ pub(super) fn hbm_bytes(model: &TraceModel, op: &Op, class: OpClass) -> Option<u
 
 /// Bytes of the arrays in HBM; `None` if a type is unknown.
 fn in_hbm(shape: &Shape<'_>) -> Option<u64> {
-    let arrays = shape.arrays().into_iter();
-    arrays
+    shape
+        .arrays()
+        .into_iter()
         .filter(|array| array.memory_space == HBM)
         .try_fold(0u64, |sum, array| Some(sum.saturating_add(array.bytes()?)))
 }

@@ -53,8 +53,8 @@ pub struct Ops;
 
 impl Analysis for Ops {
     type Report = OpsReport;
-    const ID: &'static str = "ops";
-    const TITLE: &'static str = "Op statistics";
+    const ID: &str = "ops";
+    const TITLE: &str = "Op statistics";
 
     fn run(cx: &Context<'_>) -> Result<OpsReport> {
         let basis: &Arc<OpCostModel> = cx.fact();

@@ -38,7 +38,8 @@ pub(super) fn least(a: Option<Picos>, b: Option<Picos>) -> Option<Picos> {
 
 /// The cost of so many executions; exact for whole numbers.
 pub(super) fn times(cost: u64, executions: f64) -> u64 {
-    let (whole, rest) = (executions.trunc(), executions.fract());
+    let whole = executions.trunc();
+    let rest = executions.fract();
     cost.saturating_mul(whole as u64)
         .saturating_add((cost as f64 * rest).round() as u64)
 }

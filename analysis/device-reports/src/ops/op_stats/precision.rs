@@ -48,12 +48,9 @@ pub(super) fn narrow(text: &str) -> Option<NarrowType> {
     let [left, right] = operands.as_slice() else {
         return None;
     };
-    let dtype = |operand: &hlo::Operand<'_>| {
-        let shape = operand.shape.as_ref()?;
-        match shape.arrays().as_slice() {
-            [array] => Some(array.dtype.to_owned()),
-            _ => None,
-        }
+    let dtype = |operand: &hlo::Operand<'_>| match operand.shape.as_ref()?.arrays().as_slice() {
+        [array] => Some(array.dtype.to_owned()),
+        _ => None,
     };
     NarrowType::of_both([&dtype(left)?, &dtype(right)?])
 }

@@ -197,8 +197,10 @@ impl OpRow {
         sums: &OpSums,
         per_core: Vec<CoreOpTime>,
     ) -> Self {
-        let (model, op) = (&basis.model, key.op());
-        let (class, facts) = (basis.classes.class_of(op), op.map(|op| model.op(op)));
+        let model = &basis.model;
+        let op = key.op();
+        let class = basis.classes.class_of(op);
+        let facts = op.map(|op| model.op(op));
         let costs = op
             .map(|op| basis.costs(op, sums, peaks))
             .unwrap_or_default();
@@ -260,9 +262,11 @@ impl OpRow {
     }
 
     fn rates_by(&self, peaks: &Peaks) -> OpRates {
-        let (costs, seconds) = (&self.costs, self.total_time_ps.as_secs_f64());
+        let costs = &self.costs;
+        let seconds = self.total_time_ps.as_secs_f64();
         let float = |value: Option<u64>| value.map(|value| value as f64);
-        let (work, bytes) = (costs.work(), float(costs.bytes));
+        let work = costs.work();
+        let bytes = float(costs.bytes);
         let per_second = |amount: Option<f64>| ratio(amount, Some(seconds));
         let percent_of = |limit| work.percent_of(limit, seconds, peaks).map(Percent);
         let flops_percent = percent_of(BoundBy::Compute);

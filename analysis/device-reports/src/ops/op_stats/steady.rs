@@ -18,8 +18,10 @@ impl SteadyOps {
         };
         // Steps of the host may be at times when no device runs.
         let scoped = cx.scoped(found.scope());
-        let is_known = |&core: &GroupId| scoped.window(core).is_ok();
-        cx.tensor_cores().iter().all(is_known).then_some(found)
+        cx.tensor_cores()
+            .iter()
+            .all(|&core| scoped.window(core).is_ok())
+            .then_some(found)
     }
 
     /// Its steps.

@@ -139,7 +139,8 @@ impl<'a> WindowSums<'a> {
     /// Adds the part of an execution that lies in the window.
     #[inline]
     fn add(&mut self, spans: &SliceSpans<'a>) {
-        let (slice, measured) = (spans.slice, self.window.measured);
+        let slice = spans.slice;
+        let measured = self.window.measured;
         // What touches no border of the window is whole.
         let may_be_cut = self.cx.scope != Scope::WholeTrace
             && (spans.measured.start <= measured.start || spans.measured.end >= measured.end);
@@ -158,15 +159,17 @@ impl<'a> WindowSums<'a> {
     }
 
     fn finish(mut self, core: GroupId, track: TrackId, duty: Option<DutyTime>) -> Result<CoreSums> {
-        let (cx, window) = (&self.cx, self.window);
+        let cx = &self.cx;
+        let window = self.window;
         add_self_time_of_cut(cx, core, &self.cut, &mut self.sums)?;
         for attr in EVENT_FACTS {
             for (slice, value) in facts_in(cx, track, attr, window) {
-                let part = part_in(cx, window, slice);
-                self.sums
-                    .at(OpKey::of(slice))
-                    .1
-                    .add_fact(slice, attr, value, part);
+                self.sums.at(OpKey::of(slice)).1.add_fact(
+                    slice,
+                    attr,
+                    value,
+                    part_in(cx, window, slice),
+                );
             }
         }
         if cx.scope == Scope::WholeTrace {

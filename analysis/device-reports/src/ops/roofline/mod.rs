@@ -70,11 +70,10 @@ impl IciRoof {
     /// Links of a generation; `None` if not published.
     fn of(chip: &Chip) -> Option<Self> {
         let links = chip.links?;
-        let devices = chip.devices.max(1);
         Some(Self {
             link_bytes_per_second: links.peak_bytes,
             links: links.per_chip,
-            devices,
+            devices: chip.devices.max(1),
         })
     }
 
@@ -85,7 +84,8 @@ impl IciRoof {
 
     /// The lines to draw: one link, and all links of a device, bytes/s; a single line if both are equal.
     pub fn ceilings(&self) -> Vec<(&'static str, f64)> {
-        let (link, all) = (self.link_bytes_per_second, self.device_bytes_per_second());
+        let link = self.link_bytes_per_second;
+        let all = self.device_bytes_per_second();
         if (all / link - 1.0).abs() < 1e-9 {
             return vec![("ICI", link)];
         }
@@ -93,10 +93,8 @@ impl IciRoof {
     }
 
     fn note(&self, chip: &str, from: NetworkFrom) -> String {
-        let (link, all) = (
-            self.link_bytes_per_second / 1e9,
-            self.device_bytes_per_second() / 1e9,
-        );
+        let link = self.link_bytes_per_second / 1e9;
+        let all = self.device_bytes_per_second() / 1e9;
         let shared = if self.devices > 1 {
             format!(", shared by {} devices", self.devices)
         } else {
@@ -126,8 +124,8 @@ pub struct RooflineRidge {
 
 impl Analysis for Roofline {
     type Report = RooflineReport;
-    const ID: &'static str = "roofline";
-    const TITLE: &'static str = "Roofline";
+    const ID: &str = "roofline";
+    const TITLE: &str = "Roofline";
 
     fn run(cx: &Context<'_>) -> Result<RooflineReport> {
         let ops = cx.report::<Ops>()?;
@@ -199,8 +197,7 @@ fn steps(cx: &Context<'_>, ops: &OpsReport) -> Result<(Option<RooflinePoint>, Ve
         let cores = op_stats::cores_without_duty(&cx.scoped(scope)).ok()?;
         Some(point(&format!("Step {}", step.label), &cores, 1))
     };
-    let each = each.filter_map(one).collect();
-    Ok((Some(average), each))
+    Ok((Some(average), each.filter_map(one).collect()))
 }
 
 fn roofline(ops: &OpsReport) -> RooflineReport {
@@ -209,17 +206,17 @@ fn roofline(ops: &OpsReport) -> RooflineReport {
     let host_io = ops
         .rows
         .iter()
-        .filter(|row| matches!(&*row.category, "infeed" | "outfeed"));
-    let host_io = host_io.map(|row| row.self_time_ps).sum();
+        .filter(|row| matches!(&*row.category, "infeed" | "outfeed"))
+        .map(|row| row.self_time_ps)
+        .sum();
     let points = ops.rows.iter().filter(|row| !row.is_async && has_work(row));
     let ridges = BoundBy::ALL
         .into_iter()
         .filter(|&limit| limit != BoundBy::Compute)
         .filter_map(|memory| {
-            let flops_per_byte = peaks.flops?.per_second / memory.peak(peaks)?.per_second;
             Some(RooflineRidge {
                 memory,
-                flops_per_byte,
+                flops_per_byte: peaks.flops?.per_second / memory.peak(peaks)?.per_second,
             })
         });
     RooflineReport {

@@ -60,16 +60,14 @@ fn little(cx: &Context<'_>, core: &CoreReport) -> String {
 
 /// The part of the run in which the device works, if it is away for long.
 fn part(cx: &Context<'_>, time: &CoreTime, steps: Option<&StepsReport>) -> Option<String> {
-    let (first, last) = (time.segments.first()?, time.segments.last()?);
-    let (window, slice) = (time.window.measured, |segment: &SelfTimeSegment| {
-        cx.model.slice(segment.slice)
-    });
+    let first = time.segments.first()?;
+    let last = time.segments.last()?;
+    let window = time.window.measured;
+    let slice = |segment: &SelfTimeSegment| cx.model.slice(segment.slice);
     // A window is longer than the own time of a device only where it is away.
     let own = own_extent(cx, time.core)?.measured;
-    let (before, after) = (
-        (own.start - window.start).clamped(),
-        (window.end - own.end).clamped(),
-    );
+    let before = (own.start - window.start).clamped();
+    let after = (window.end - own.end).clamped();
     let is_long = |away: Picos| away > Picos::ZERO;
     let numbers = |is_in: &dyn Fn(&Step) -> bool| {
         let ran = steps?
@@ -130,12 +128,14 @@ pub(super) fn clause(loads: &[DeviceLoad]) -> Option<String> {
 /// `runs nothing` of several.
 fn plural(what: &str) -> String {
     let words = [("runs", "run"), ("joins", "join"), ("stops", "stop")];
-    let word = |word: &str| {
-        words
-            .iter()
-            .find(|(one, _)| *one == word)
-            .map_or(word, |(_, many)| many)
-            .to_owned()
-    };
-    joined(what.split(' ').map(word), " ")
+    joined(
+        what.split(' ').map(|word| {
+            words
+                .iter()
+                .find(|(one, _)| *one == word)
+                .map_or(word, |(_, many)| many)
+                .to_owned()
+        }),
+        " ",
+    )
 }

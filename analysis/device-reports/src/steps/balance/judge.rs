@@ -196,10 +196,13 @@ fn compare<T>(
             .filter_map(|load| Some((load, value(load)?)))
             .collect();
         let values: Vec<f64> = known.iter().map(|(_, value)| *value).collect();
-        let (median_ps, min_ps) = (median(&values)?, values.iter().copied().reduce(f64::min)?);
-        let places = known.iter().enumerate();
-        let ((at, &(most, max_ps)), are_equal) =
-            math::most(places, |(_, known)| known.1, |(_, known)| name(known.0))?;
+        let median_ps = median(&values)?;
+        let min_ps = values.iter().copied().reduce(f64::min)?;
+        let ((at, &(most, max_ps)), are_equal) = math::most(
+            known.iter().enumerate(),
+            |(_, known)| known.1,
+            |(_, known)| name(known.0),
+        )?;
         let whole = if of == "step" { step } else { window };
         (max_ps > 0.0 && values.len() > 1).then(|| BalancedQuantity {
             id,
@@ -239,8 +242,10 @@ fn equally_long(loads: &[DeviceLoad], compared: usize) -> String {
     } else {
         "all devices".to_owned()
     };
-    let is_part = |load: &DeviceLoad| load.work_ps.is_some() && load.absence.is_some();
-    let when = if loads.iter().any(is_part) {
+    let when = if loads
+        .iter()
+        .any(|load| load.work_ps.is_some() && load.absence.is_some())
+    {
         " in the steps that they run"
     } else {
         ""

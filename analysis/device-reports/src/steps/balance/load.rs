@@ -5,7 +5,7 @@ use facts::prelude::*;
 
 use crate::communication::overlap::Overlap;
 use crate::steps::devices::{CoreReport, DevicesReport};
-use crate::steps::step_parts::{CoreParts, DividedStep, StepPart, StepParts, TimeByPart};
+use crate::steps::step_parts::{CoreParts, StepPart, StepParts, TimeByPart};
 
 /// The load of one device, unless noted otherwise per step: means over steady steps, or the whole window without steps.
 /// `None` for devices without recorded ops.
@@ -208,11 +208,12 @@ pub(super) fn steps(
             .iter()
             .any(|absence| absence.is_unused && absence.core == core.group)
     };
-    let load = |step: &DividedStep| StepLoad {
-        step: Some(step.step),
-        cores: step.cores.iter().filter(is_used).cloned().collect(),
-    };
-    let steps: Vec<StepLoad> = counted.map(load).collect();
+    let steps: Vec<StepLoad> = counted
+        .map(|step| StepLoad {
+            step: Some(step.step),
+            cores: step.cores.iter().filter(is_used).cloned().collect(),
+        })
+        .collect();
     if !steps.is_empty() {
         return steps;
     }
@@ -285,7 +286,8 @@ pub(super) fn devices(
         let count = sum.map_or(0, |(count, ..)| *count);
         let mean = |total: Picos| (count > 0).then(|| total.as_ps_f64() / count as f64);
         let part = |part: StepPart| sum.and_then(|(_, _, parts)| mean(parts.get(part)));
-        let (recorded, skew) = (recorded.get(&group), skews.get(&group));
+        let recorded = recorded.get(&group);
+        let skew = skews.get(&group);
         let absence = absent.iter().find(|absence| absence.core == group);
         DeviceLoad {
             core: cx.model.device_name(group),

@@ -38,8 +38,8 @@ pub struct Balance;
 
 impl Analysis for Balance {
     type Report = BalanceReport;
-    const ID: &'static str = "balance";
-    const TITLE: &'static str = "Load balance";
+    const ID: &str = "balance";
+    const TITLE: &str = "Load balance";
 
     fn run(cx: &Context<'_>) -> Result<BalanceReport> {
         let cores = cx.tensor_cores();

@@ -171,10 +171,9 @@ impl StepOpTimes {
         host: &HostPhases<'_>,
     ) -> Explanation {
         let phases = |step: &Step| host.within(step).unwrap_or_default();
-        let (slow_host, median_host) = (phases(step), phases(median));
-        let mut host: Vec<HostChange> = slow_host
+        let mut host: Vec<HostChange> = phases(step)
             .into_iter()
-            .zip(median_host)
+            .zip(phases(median))
             .map(|((phase, slow), (_, median))| HostChange {
                 phase,
                 change_ps: slow - median,
@@ -182,8 +181,10 @@ impl StepOpTimes {
             .filter(|change| change.change_ps != Picos::ZERO)
             .collect();
         host.sort_by_key(|change| Reverse(change.change_ps.abs()));
-        let (mut parts, mut ops) = (Vec::new(), Vec::new());
-        let (mut time_ps, mut median_ps) = (step.time_ps, median.time_ps);
+        let mut parts = Vec::new();
+        let mut ops = Vec::new();
+        let mut time_ps = step.time_ps;
+        let mut median_ps = median.time_ps;
         // What took long may be on a core without ops: those of the others do not explain it.
         if let (Some(slow), Some(usual)) = (self.on_core(step), self.on_core(median))
             && slow.time_ps > usual.time_ps
@@ -202,7 +203,6 @@ impl StepOpTimes {
             ops = op_changes(slow, usual);
         }
         let longer_ps = time_ps - median_ps;
-        let statement = statement(step.number, median.number, longer_ps, &parts, &ops, &host);
         Explanation {
             step: step.number,
             class,
@@ -210,10 +210,10 @@ impl StepOpTimes {
             time_ps,
             median_ps,
             longer_ps,
+            statement: statement(step.number, median.number, longer_ps, &parts, &ops, &host),
             parts,
             ops,
             host,
-            statement,
         }
     }
 }

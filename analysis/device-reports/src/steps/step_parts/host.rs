@@ -58,11 +58,10 @@ pub(super) struct HostPhases<'a> {
 impl<'a> HostPhases<'a> {
     pub fn new(cx: &Context<'a>) -> Self {
         let model = cx.model;
-        let threads = host_threads(model).collect();
         Self {
             cx: *cx,
             classes: cx.host_classes(),
-            threads,
+            threads: host_threads(model).collect(),
         }
     }
 

@@ -34,8 +34,8 @@ pub struct StepParts;
 
 impl Analysis for StepParts {
     type Report = StepPartsReport;
-    const ID: &'static str = "step_parts";
-    const TITLE: &'static str = "Step time breakdown";
+    const ID: &str = "step_parts";
+    const TITLE: &str = "Step time breakdown";
 
     fn run(cx: &Context<'_>) -> Result<StepPartsReport> {
         let steps = cx.report::<Steps>()?;

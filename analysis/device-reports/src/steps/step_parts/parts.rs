@@ -84,16 +84,24 @@ impl StepPart {
     /// Display name.
     pub fn title(self) -> &'static str {
         match self {
-            Self::MatMul => "Matmul",
-            Self::Vector => "Vector",
-            Self::DataMovement => "Data movement",
-            Self::Kernel => "Custom kernel",
             Self::ExposedComm => "Exposed comm",
-            Self::CopyWait => "Copy wait",
-            Self::HostIo => "Host I/O",
-            Self::SparseCore => "SparseCore",
-            Self::Other => "Other",
-            Self::Idle => "Idle",
+            part => part.group().title(),
+        }
+    }
+
+    /// The ops that it is the time of.
+    fn group(self) -> OpGroup {
+        match self {
+            Self::MatMul => OpGroup::MatMul,
+            Self::Vector => OpGroup::Vector,
+            Self::DataMovement => OpGroup::DataMovement,
+            Self::Kernel => OpGroup::CustomKernel,
+            Self::ExposedComm => OpGroup::Collective,
+            Self::CopyWait => OpGroup::AsyncWait,
+            Self::HostIo => OpGroup::HostIo,
+            Self::SparseCore => OpGroup::SparseCore,
+            Self::Other => OpGroup::Other,
+            Self::Idle => OpGroup::Idle,
         }
     }
 
@@ -127,18 +135,7 @@ impl StepPart {
 
 impl From<StepPart> for TimeUse {
     fn from(part: StepPart) -> Self {
-        match part {
-            StepPart::MatMul => Self::MatMul,
-            StepPart::Vector => Self::Vector,
-            StepPart::DataMovement => Self::DataMovement,
-            StepPart::Kernel => Self::CustomKernel,
-            StepPart::ExposedComm => Self::Collective,
-            StepPart::CopyWait => Self::AsyncWait,
-            StepPart::HostIo => Self::HostIo,
-            StepPart::SparseCore => Self::SparseCore,
-            StepPart::Other => Self::Other,
-            StepPart::Idle => Self::Idle,
-        }
+        part.group().into()
     }
 }
 
@@ -238,12 +235,14 @@ pub(super) fn divide(
         Ok(index) => ops[index].plus(&comm[index]),
         Err(_) => TimeByPart::default(), // Unreachable: every start and end is a cut.
     };
-    let of = |range: &TimeRange| {
-        let mut parts = until(range.end).minus(&until(range.start));
-        parts.add(StepPart::Idle, range.dur() - parts.total());
-        parts
-    };
-    ranges.iter().map(of).collect()
+    ranges
+        .iter()
+        .map(|range| {
+            let mut parts = until(range.end).minus(&until(range.start));
+            parts.add(StepPart::Idle, range.dur() - parts.total());
+            parts
+        })
+        .collect()
 }
 
 /// Prefix sums at each cut; pieces are disjoint and in time order.

@@ -2,9 +2,7 @@
 
 use facts::prelude::*;
 
-use super::{
-    ClassParts, DividedStep, Explanation, PartTimes, StepOpChange, StepPart, StepPartsReport,
-};
+use super::{ClassParts, DividedStep, Explanation, StepPart, StepPartsReport};
 
 impl Tabular for StepPartsReport {
     fn tables(&self) -> Vec<Table> {
@@ -150,13 +148,18 @@ fn class_rows(classes: &[ClassParts]) -> Vec<ClassRow> {
             "whole step",
             [class.time_ps, class.median_ps, cores_mean_ps],
         ));
-        let is_there = |part: &&PartTimes| part.mean_ps > 0.0 || part.cores_mean_ps > 0.0;
-        rows.extend(class.parts.iter().filter(is_there).map(|part| {
-            row(
-                part.part.title(),
-                [part.mean_ps, part.median_ps, part.cores_mean_ps],
-            )
-        }));
+        rows.extend(
+            class
+                .parts
+                .iter()
+                .filter(|part| part.mean_ps > 0.0 || part.cores_mean_ps > 0.0)
+                .map(|part| {
+                    row(
+                        part.part.title(),
+                        [part.mean_ps, part.median_ps, part.cores_mean_ps],
+                    )
+                }),
+        );
     }
     rows
 }
@@ -209,18 +212,17 @@ fn slow_rows(slow: &Explanation) -> Vec<SlowRow> {
     if rest != Picos::ZERO {
         rows.push(row("device", "all else".to_owned(), rest));
     }
-    let op = |change: &StepOpChange| {
-        row(
-            "op",
-            format!("{} ({})", change.op, change.part.title()),
-            change.change_ps,
-        )
-    };
     rows.extend(
         slow.ops
             .iter()
             .filter(|change| !is_small(change.change_ps))
-            .map(op),
+            .map(|change| {
+                row(
+                    "op",
+                    format!("{} ({})", change.op, change.part.title()),
+                    change.change_ps,
+                )
+            }),
     );
     rows.extend(
         slow.host

@@ -10,8 +10,8 @@ pub struct Steps;
 
 impl Analysis for Steps {
     type Report = StepsReport;
-    const ID: &'static str = "steps";
-    const TITLE: &'static str = "Steps";
+    const ID: &str = "steps";
+    const TITLE: &str = "Steps";
 
     fn run(cx: &Context<'_>) -> Result<StepsReport> {
         if cx.scope == Scope::WholeTrace {

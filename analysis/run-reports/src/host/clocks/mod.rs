@@ -11,8 +11,8 @@ pub struct Clocks;
 
 impl Analysis for Clocks {
     type Report = ClocksReport;
-    const ID: &'static str = "clocks";
-    const TITLE: &'static str = "Clocks";
+    const ID: &str = "clocks";
+    const TITLE: &str = "Clocks";
 
     fn run(cx: &Context<'_>) -> Result<ClocksReport> {
         let report: &ClocksReport = cx.fact();

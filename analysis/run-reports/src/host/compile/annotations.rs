@@ -48,11 +48,14 @@ fn entries<'a>(group: &EventGroup<'a>) -> impl Iterator<Item = SliceRef<'a>> {
 const MAX_ENTRIES: usize = 4;
 
 fn shapes(slice: SliceRef<'_>) -> Vec<(String, String)> {
-    let args = slice.args().unwrap_or_default().into_iter();
-    let texts = args.filter_map(|arg| match arg.value {
-        ArgValue::Text(text) => Some((arg.name, text)),
-        _ => None,
-    });
+    let texts = slice
+        .args()
+        .unwrap_or_default()
+        .into_iter()
+        .filter_map(|arg| match arg.value {
+            ArgValue::Text(text) => Some((arg.name, text)),
+            _ => None,
+        });
     texts
         .filter(|(_, text)| Shape::parse(text).is_some())
         .collect()
@@ -75,16 +78,18 @@ pub(super) fn event_arguments(
             .map(|((event, name), text)| ((event.to_owned(), name), text))
             .collect::<BTreeMap<_, _>>()
     };
-    let (before, now) = (collect(earlier), collect(group));
-    let changes = before.iter().filter_map(|(key, old)| {
-        let new = now.get(key)?;
-        ShapeChange::between(
-            &format!("{} of {}", key.1, key.0),
-            &Shape::parse(old)?,
-            &Shape::parse(new)?,
-        )
-    });
-    let changes: Vec<_> = changes.collect();
+    let before = collect(earlier);
+    let now = collect(group);
+    let changes: Vec<_> = before
+        .iter()
+        .filter_map(|(key, old)| {
+            ShapeChange::between(
+                &format!("{} of {}", key.1, key.0),
+                &Shape::parse(old)?,
+                &Shape::parse(now.get(key)?)?,
+            )
+        })
+        .collect();
     (!changes.is_empty()).then_some(changes)
 }
 
@@ -104,7 +109,9 @@ pub(super) fn in_steps(
         .or(group.events.first().map(|event| event.slice))?
         .track();
     let mut back = steps.back_from(step);
-    let (own, one, two) = (back.next()?, back.next()?, back.next()?);
+    let own = back.next()?;
+    let one = back.next()?;
+    let two = back.next()?;
     let own = TimeRange::new(own.start, group.start().max(own.start));
     let model = cx.model;
     let mut asked: Vec<(LabelId, usize, SliceRef<'_>)> = Vec::new();
@@ -124,11 +131,12 @@ pub(super) fn in_steps(
     let mut changes = Vec::new();
     for (label, [now, before, earlier]) in found {
         for (name, value) in now {
-            let is_constant = |old: &&String| **old != value && earlier.get(&name) == Some(*old);
-            if let Some(old) = before.get(&name).filter(is_constant) {
-                let what = format!("{name} of {}", model.str(model.label(label).name));
+            if let Some(old) = before
+                .get(&name)
+                .filter(|old| **old != value && earlier.get(&name) == Some(*old))
+            {
                 changes.push(ShapeChange {
-                    what,
+                    what: format!("{name} of {}", model.str(model.label(label).name)),
                     from: old.clone(),
                     to: value,
                     dims: Vec::new(),
@@ -155,8 +163,9 @@ fn starting<'a>(
     range: TimeRange,
 ) -> impl Iterator<Item = SliceRef<'a>> {
     let model = cx.model;
-    let lanes = model.lanes(track).iter();
-    lanes
+    model
+        .lanes(track)
+        .iter()
         .flat_map(move |lane| model.slices_in(lane, range))
         .filter(move |slice| range.contains(slice.start()))
 }
@@ -177,8 +186,11 @@ fn annotations<'a>(
 
 /// Arguments that the program gave to an annotation.
 fn values(slice: SliceRef<'_>) -> BTreeMap<String, String> {
-    let args = slice.args().unwrap_or_default().into_iter();
-    args.filter(|arg| !is_of_profiler(&arg.name))
+    slice
+        .args()
+        .unwrap_or_default()
+        .into_iter()
+        .filter(|arg| !is_of_profiler(&arg.name))
         .filter_map(|arg| Some((arg.name, plain_text(arg.value)?)))
         .collect()
 }

@@ -343,7 +343,8 @@ fn judge(
     let (before, after) =
         before_and_after(programs, start, compiled, later.map(|later| later.start()));
     let run = |index: Option<usize>| index.and_then(|index| programs.get(index));
-    let (before, after) = (run(before), run(after));
+    let before = run(before);
+    let after = run(after);
     row.program = after.map(|run| run.title.clone());
     row.program_before = before.map(|run| run.title.clone());
     let is_same = before.is_some() && after.is_some_and(|after| after.ran_before(start));

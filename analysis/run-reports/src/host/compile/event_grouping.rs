@@ -35,13 +35,12 @@ pub(super) struct EventGroup<'a> {
 
 impl<'a> EventGroup<'a> {
     fn new(function: String, event: PhaseEvent<'a>) -> Self {
-        let hull = event.call.map_or(event.range, SliceRef::range);
         let mut group = Self {
             function,
             module: None,
             call: event.call,
             events: vec![event],
-            hull,
+            hull: event.call.map_or(event.range, SliceRef::range),
             compiles: false,
             asked: 0,
         };
@@ -255,12 +254,13 @@ pub(super) fn argument(slice: SliceRef<'_>, names: &[&str]) -> Option<String> {
     let in_name = decorations(slice)
         .find(|(name, _)| names.contains(name))
         .map(|(_, value)| value.to_owned());
-    let beside = || {
-        let mut args = slice.args().ok()?.into_iter();
-        let arg = args.find(|arg| names.contains(&arg.name.as_str()))?;
-        plain_text(arg.value)
-    };
-    in_name.or_else(beside).filter(|value| !value.is_empty())
+    in_name
+        .or_else(|| {
+            let mut args = slice.args().ok()?.into_iter();
+            let arg = args.find(|arg| names.contains(&arg.name.as_str()))?;
+            plain_text(arg.value)
+        })
+        .filter(|value| !value.is_empty())
 }
 
 /// `PyTorch`/XLA names a graph by the hash of its operations.

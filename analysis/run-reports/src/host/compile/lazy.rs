@@ -124,13 +124,16 @@ impl LazyTensors {
             return None;
         }
         let role_of = |slice: SliceRef<'_>| LazyRole::of(slice.name());
-        let is_outermost =
-            |slice: &&SliceRef<'_>| !ancestors(**slice).any(|s| role_of(s) == Some(LazyRole::Sync));
-        let is_early =
-            |slice: &&SliceRef<'_>| !ancestors(**slice).any(|s| role_of(s) == Some(LazyRole::Step));
-        let syncs: Vec<&SliceRef<'_>> = of(LazyRole::Sync).filter(is_outermost).collect();
+        let syncs: Vec<&SliceRef<'_>> = of(LazyRole::Sync)
+            .filter(|slice| !ancestors(**slice).any(|s| role_of(s) == Some(LazyRole::Sync)))
+            .collect();
         let sync = LazyCounts::of(syncs.iter().copied());
-        let early = LazyCounts::of(syncs.iter().copied().filter(is_early));
+        let early = LazyCounts::of(
+            syncs
+                .iter()
+                .copied()
+                .filter(|slice| !ancestors(**slice).any(|s| role_of(s) == Some(LazyRole::Step))),
+        );
         let [steps, compile, execute, fetch, dynamo, schedule] = [
             LazyRole::Step,
             LazyRole::Compile,
@@ -225,7 +228,7 @@ fn graphs<'a>(
         graph.after_steps = graph.after_steps.min(after_steps);
     }
     let mut graphs: Vec<LazyGraph> = by_hash.into_values().collect();
-    graphs.sort_by(|a, b| b.time_ps.cmp(&a.time_ps).then_with(|| a.hash.cmp(&b.hash)));
+    largest_first(&mut graphs, |row| row.time_ps, |row| &row.hash);
     graphs
 }
 

@@ -56,8 +56,10 @@ pub(super) fn facts(group: &EventGroup<'_>) -> LoggedFacts {
             "cache_key" => found.cache_key = Some(text),
             name => {
                 if let Some(part) = name.strip_prefix("cache_key.") {
-                    let part = part.to_owned();
-                    found.key_parts.push(KeyPart { part, hash: text });
+                    found.key_parts.push(KeyPart {
+                        part: part.to_owned(),
+                        hash: text,
+                    });
                 } else if name.starts_with("argument ") {
                     found.arguments.push(text);
                 }

@@ -56,16 +56,15 @@ pub struct Compile;
 
 impl Analysis for Compile {
     type Report = CompileReport;
-    const ID: &'static str = "compile";
-    const TITLE: &'static str = "Compilation";
+    const ID: &str = "compile";
+    const TITLE: &str = "Compilation";
 
     fn run(cx: &Context<'_>) -> Result<CompileReport> {
         let window = cx.host_window()?;
         if host_threads(cx.model).next().is_none() {
             return Err("the capture has no host threads".into());
         }
-        let events = CompileEvents::collect(cx, window);
-        let report = report(cx, &events, window);
+        let report = report(cx, &CompileEvents::collect(cx, window), window);
         if !report.is_recorded && report.functions.is_empty() && report.tf_functions.is_empty() {
             return Err(unknown(cx).into());
         }
@@ -152,8 +151,7 @@ fn report(cx: &Context<'_>, events: &CompileEvents<'_>, window: TimeRange) -> Co
     let running = program_times(cx, window);
     let execute: Picos = running.iter().map(IntervalSet::measure).sum();
     let mean = execute.ps().checked_div(running.len() as i64);
-    let whole = cx.scoped(Scope::WholeTrace);
-    let steps = whole.report::<Steps>().ok();
+    let steps = cx.scoped(Scope::WholeTrace).report::<Steps>().ok();
     let groups = event_grouping::groups(&events.phases);
     let around = CompilationContext {
         cx: *cx,

@@ -81,13 +81,12 @@ impl ProgramTable {
     pub fn module_of(&self, function: &str) -> Option<&str> {
         let wanted = identifier(function);
         let modules: BTreeSet<&str> = self.runs.iter().map(|run| run.module.as_str()).collect();
-        let is_wanted = |module: &&str| {
+        modules.into_iter().find(|module| {
             let bare = ["jit_", "pmap_", "jit__wrapped_"]
                 .iter()
                 .find_map(|prefix| module.strip_prefix(prefix));
             identifier(bare.unwrap_or(module)) == wanted || identifier(module) == wanted
-        };
-        modules.into_iter().find(is_wanted)
+        })
     }
 
     /// Names of all modules.
@@ -98,9 +97,8 @@ impl ProgramTable {
 
 /// JAX replaces each character that is not part of a word by an underscore.
 fn identifier(name: &str) -> String {
-    let word = |c: char| if c.is_alphanumeric() { c } else { '_' };
     name.chars()
-        .map(word)
+        .map(|c| if c.is_alphanumeric() { c } else { '_' })
         .collect::<String>()
         .trim_matches('_')
         .to_owned()
@@ -141,11 +139,12 @@ const ASKED_PER_RUN: usize = 4;
 
 fn host_runs(cx: &Context<'_>) -> RunsByProgram {
     let threads: BTreeSet<TrackId> = host_threads(cx.model).collect();
-    let runs = cx
+    let mut runs: Vec<(i64, SliceRef<'_>)> = cx
         .model
         .slices_with(SliceAttr::RunId)
-        .filter(|(slice, _)| threads.contains(&slice.track()));
-    let mut runs: Vec<(i64, SliceRef<'_>)> = runs.map(|(slice, run)| (run, slice)).collect();
+        .filter(|(slice, _)| threads.contains(&slice.track()))
+        .map(|(slice, run)| (run, slice))
+        .collect();
     runs.sort_by_key(|(run, slice)| (*run, slice.start(), slice.id()));
     let mut found = RunsByProgram::new();
     for run in runs.chunk_by(|a, b| a.0 == b.0) {
@@ -243,8 +242,10 @@ pub(super) fn before_and_after(
         .min();
     // The same program again, for example after a cache was cleared.
     let again = || {
-        let runs = programs.iter().enumerate();
-        runs.filter_map(|(k, run)| Some((run.next_run(compiled).filter(in_time)?, k)))
+        programs
+            .iter()
+            .enumerate()
+            .filter_map(|(k, run)| Some((run.next_run(compiled).filter(in_time)?, k)))
             .min()
     };
     (before.map(|(k, _)| k), new.or_else(again).map(|(_, k)| k))

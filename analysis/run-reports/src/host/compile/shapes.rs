@@ -50,7 +50,8 @@ pub struct DimChange {
 impl ShapeChange {
     /// The differences between two shapes; `None` if type and sizes are the same.
     pub(super) fn between(what: &str, from: &Shape<'_>, to: &Shape<'_>) -> Option<Self> {
-        let (old, new) = (sizes(from), sizes(to));
+        let old = sizes(from);
+        let new = sizes(to);
         if old == new {
             return None;
         }
@@ -123,12 +124,12 @@ pub(super) fn between_programs(
 
 /// Parameters of the same number that differ, or a different number of parameters.
 fn parameter_changes(before: &HloModule, after: &HloModule) -> Vec<ShapeChange> {
-    let (old, new) = (before.parameters(), after.parameters());
+    let old = before.parameters();
+    let new = after.parameters();
     if old.len() != new.len() {
         let count = |parameters: &[(u64, &Instruction)]| parameters.len().to_string();
-        let what = "number of parameters".to_owned();
         return vec![ShapeChange {
-            what,
+            what: "number of parameters".to_owned(),
             from: count(&old),
             to: count(&new),
             dims: Vec::new(),
@@ -174,19 +175,20 @@ fn by_provenance<'a>(
 
 /// Names that compilers give to the parameters of a program.
 fn is_parameter(name: &str) -> bool {
-    let numbered = |rest: &str| rest.starts_with(|c: char| c.is_ascii_digit());
     ["param", "Arg_", "arg_"]
         .iter()
         .any(|prefix| name.starts_with(prefix))
-        || ["p", "arg"]
-            .iter()
-            .any(|prefix| name.strip_prefix(prefix).is_some_and(numbered))
+        || ["p", "arg"].iter().any(|prefix| {
+            name.strip_prefix(prefix)
+                .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+        })
 }
 
 /// Shapes that differ between ops of the same provenance: those of parameters that they read, otherwise the
 /// dimensions that differ most often.
 fn op_changes(cx: &Context<'_>, before: &[OpId], after: &[OpId]) -> Vec<ShapeChange> {
-    let (before, after) = (by_provenance(cx, before), by_provenance(cx, after));
+    let before = by_provenance(cx, before);
+    let after = by_provenance(cx, after);
     let mut parameters: BTreeMap<String, ShapeChange> = BTreeMap::new();
     let mut others: BTreeMap<Vec<DimChange>, (usize, ShapeChange)> = BTreeMap::new();
     for (key, old) in &before {
@@ -208,13 +210,14 @@ fn op_changes(cx: &Context<'_>, before: &[OpId], after: &[OpId]) -> Vec<ShapeCha
         return parameters.into_values().collect();
     }
     let mut others: Vec<(usize, ShapeChange)> = others.into_values().collect();
-    others.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.what.cmp(&b.1.what)));
+    largest_first(&mut others, |row| row.0, |row| &row.1.what);
     others.into_iter().map(|(_, change)| change).collect()
 }
 
 /// Operands and result that differ, by name.
 fn text_changes(old: &HloText<'_>, new: &HloText<'_>) -> Vec<(String, ShapeChange)> {
-    let (before, after) = (old.operand_list(), new.operand_list());
+    let before = old.operand_list();
+    let after = new.operand_list();
     let mut out = Vec::new();
     if before.len() == after.len() {
         for (a, b) in before.iter().zip(&after) {

@@ -26,8 +26,11 @@ impl CompileReport {
             ("load to device", self.load_ps, Some(HostClass::Load)),
         ];
         let row = |(name, ps, phase): (&'static str, Option<Picos>, Option<HostClass>)| {
-            let own = |thread: &&PhaseTime| phase.is_none_or(|phase| thread.phase == phase);
-            let threads: Vec<&PhaseTime> = self.threads.iter().filter(own).collect();
+            let threads: Vec<&PhaseTime> = self
+                .threads
+                .iter()
+                .filter(|thread| phase.is_none_or(|phase| thread.phase == phase))
+                .collect();
             let sum: Option<Picos> = ps.map(|_| threads.iter().map(|thread| thread.time_ps).sum());
             (
                 name,
@@ -119,12 +122,14 @@ fn thread_names(threads: &[&PhaseTime]) -> String {
     }
     let mut names: Vec<_> = by_name.into_iter().collect();
     names.sort_by_key(|&(name, (time, _))| (Reverse(time), name));
-    let shown = |(name, (_, count)): (&str, (Picos, usize))| {
-        if count > 1 {
-            format!("{name} ×{count}")
-        } else {
-            name.to_owned()
-        }
-    };
-    joined(names.into_iter().map(shown), ", ")
+    joined(
+        names.into_iter().map(|(name, (_, count))| {
+            if count > 1 {
+                format!("{name} ×{count}")
+            } else {
+                name.to_owned()
+            }
+        }),
+        ", ",
+    )
 }

@@ -67,9 +67,9 @@ pub(super) fn functions(model: &TraceModel, window: TimeRange) -> Vec<TfFunction
         return Vec::new();
     }
     let slices = host_threads(model).flat_map(|track| model.slices_on(track));
-    let is_call =
-        |slice: &SliceRef<'_>| labels.contains(&slice.label_id()) && window.contains(slice.start());
-    let mut asked: Vec<SliceRef<'_>> = slices.filter(is_call).collect();
+    let mut asked: Vec<SliceRef<'_>> = slices
+        .filter(|slice| labels.contains(&slice.label_id()) && window.contains(slice.start()))
+        .collect();
     asked.sort_by_key(reading_order);
     for slice in asked {
         if let Some((mode, count)) = call_of(slice) {
@@ -102,12 +102,7 @@ pub(super) fn functions(model: &TraceModel, window: TimeRange) -> Vec<TfFunction
         function.add(mode, *count, *self_ps);
     }
     let mut functions: Vec<TfFunction> = functions.into_values().map(TfFunction::finish).collect();
-    functions.sort_by(|a, b| {
-        b.all()
-            .self_ps
-            .cmp(&a.all().self_ps)
-            .then_with(|| a.function.cmp(&b.function))
-    });
+    largest_first(&mut functions, |row| row.all().self_ps, |row| &row.function);
     functions
 }
 

@@ -129,7 +129,8 @@ const STEP_MARKS: [SliceAttr; 2] = [SliceAttr::StepNum, SliceAttr::StepRoot];
 
 impl Fact for HostEventKinds {
     fn find(cx: &Context<'_>) -> Self {
-        let (model, classes) = (cx.model, cx.host_classes());
+        let model = cx.model;
+        let classes = cx.host_classes();
         let kind = |label: LabelId| {
             let name = || model.str(model.label(label).name);
             if classes.knows(label) {
@@ -251,7 +252,8 @@ impl<'a, I: Iterator<Item = (SliceRef<'a>, TimeRange)>> ThreadSpans<'a, I> {
             |open: &[(Timestamp, ThreadActivity)]| open.last().and_then(|(_, state)| *state);
         let before = activity(&self.open);
         while self.open.pop_if(|(end, _)| *end < range.end).is_some() {}
-        let (around, label) = (activity(&self.open), slice.label_id());
+        let around = activity(&self.open);
+        let label = slice.label_id();
         self.open.push((
             range.end,
             inside(around, self.events.kind(label).own(slice, range), label),

@@ -33,12 +33,10 @@ fn idle(
     in_steps: bool,
 ) -> Vec<IdleSpan> {
     let mut out = Vec::new();
-    let (mut end, mut after) = (
-        window
-            .start
-            .min(programs.first().map_or(window.start, |(_, r)| r.start)),
-        None,
-    );
+    let mut end = window
+        .start
+        .min(programs.first().map_or(window.start, |(_, r)| r.start));
+    let mut after = None;
     let mut add = |from: Timestamp, to: Timestamp, after, before| {
         if let Some(range) = TimeRange::new(from, to)
             .intersect(window)
@@ -201,7 +199,8 @@ impl<'a> GapCollector<'a> {
             }
             let until = self.until(&gap);
             if doing.range.start < until {
-                let (from, to) = (doing.range.start.max(self.now), doing.range.end.min(until));
+                let from = doing.range.start.max(self.now);
+                let to = doing.range.end.min(until);
                 self.add(self.now, from, IdleCause::Unknown, None, names);
                 self.add(from, to, doing.cause, Some(doing.label), names);
                 self.now = self.now.max(to);

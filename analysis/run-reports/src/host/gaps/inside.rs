@@ -48,7 +48,8 @@ pub(super) fn inside_programs(cx: &Context<'_>, core: GroupId) -> Result<Option<
     };
     let mut out = InsidePrograms::default();
     for timed in timed_programs(cx, core).iter() {
-        let (program, span) = (cx.model.slice(timed.program), timed.measured);
+        let program = cx.model.slice(timed.program);
+        let span = timed.measured;
         // The window of the whole trace begins with the first op, and the program of that before it.
         let part = if cx.scope == Scope::WholeTrace {
             Some(span)

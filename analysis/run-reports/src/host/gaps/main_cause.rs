@@ -10,7 +10,8 @@ impl GapsReport {
     /// that shows it. If nothing was recorded for more than half, it also names the longest cause that was. `None` if no
     /// single part is that large.
     pub fn main_cause(&self) -> Option<String> {
-        let (within, idle) = (self.within_ps(), self.idle_ps());
+        let within = self.within_ps();
+        let idle = self.idle_ps();
         if within + within > idle {
             return Some("within programs".to_owned());
         }
@@ -23,10 +24,10 @@ impl GapsReport {
         let recorded = IdleCause::ALL
             .into_iter()
             .filter(|&cause| cause != most && time(cause) > Picos::ZERO);
-        let longest = recorded.min_by_key(|&cause| Reverse(time(cause)));
-        let longest = longest
-            .and_then(|cause| Some(format!("; {:.1} {}", share(cause), self.clause(cause)?)));
-        let longest = longest.unwrap_or_default();
+        let longest = recorded
+            .min_by_key(|&cause| Reverse(time(cause)))
+            .and_then(|cause| Some(format!("; {:.1} {}", share(cause), self.clause(cause)?)))
+            .unwrap_or_default();
         Some(format!(
             "with nothing recorded on the host ({:.1} of it{longest})",
             share(most)
@@ -39,10 +40,12 @@ impl GapsReport {
         if let Some(cause) = self.main_cause() {
             return Some(format!("mostly {cause}"));
         }
-        let (idle, within) = (self.idle_ps(), self.within_ps());
+        let idle = self.idle_ps();
+        let within = self.within_ps();
         let causes = IdleCause::ALL.into_iter().map(|cause| {
-            let clause = cause.meanwhile();
-            let clause = clause.unwrap_or("with nothing recorded on the host");
+            let clause = cause
+                .meanwhile()
+                .unwrap_or("with nothing recorded on the host");
             (self.time_of(cause), clause)
         });
         let mut longest: Vec<(Picos, &str)> = causes

@@ -45,7 +45,8 @@ struct NextThreadSpan {
 
 impl NextThreadSpan {
     fn new(part: ThreadSpan, thread: usize) -> Self {
-        let (rank, label) = (part.rank.index() as u64, part.label.index() as u64);
+        let rank = part.rank.index() as u64;
+        let label = part.label.index() as u64;
         // Labels have 32 bits; no host has 16 million threads.
         let order = rank << 56 | label << 24 | thread as u64 & 0xFF_FFFF;
         Self {
@@ -93,8 +94,9 @@ pub(super) struct HostActivities<I> {
 impl<I: Iterator<Item = ThreadSpan>> HostActivities<I> {
     pub fn new(threads: impl Iterator<Item = I>) -> Self {
         let mut threads: Vec<I> = threads.collect();
-        let firsts = threads.iter_mut().enumerate();
-        let coming = firsts
+        let coming = threads
+            .iter_mut()
+            .enumerate()
             .filter_map(|(thread, parts)| Some(NextThreadSpan::new(parts.next()?, thread)))
             .collect();
         Self {
@@ -177,9 +179,8 @@ impl<I: Iterator<Item = ThreadSpan>> Iterator for HostActivities<I> {
                 self.begin();
             }
             let over = best.and_then(|part| {
-                let range = TimeRange::new(from, self.now);
                 self.join(HostActivity {
-                    range,
+                    range: TimeRange::new(from, self.now),
                     cause: part.rank.cause(),
                     label: part.label,
                 })

@@ -41,8 +41,8 @@ pub struct Gaps;
 
 impl Analysis for Gaps {
     type Report = GapsReport;
-    const ID: &'static str = "gaps";
-    const TITLE: &'static str = "Device gaps";
+    const ID: &str = "gaps";
+    const TITLE: &str = "Device gaps";
 
     fn run(cx: &Context<'_>) -> Result<GapsReport> {
         let model = cx.model;

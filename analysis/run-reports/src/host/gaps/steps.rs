@@ -34,11 +34,14 @@ impl StepSums {
         let mut coming: Vec<usize> = (0..spans.len()).collect();
         coming.sort_unstable_by_key(|&at| Reverse(spans[at].1.start));
         let mut latest = Timestamp::from_ps(i64::MIN);
-        let by_begin = coming.iter().rev().map(|&at| {
-            latest = latest.max(spans[at].1.end);
-            (at, latest)
-        });
-        let by_begin = by_begin.collect();
+        let by_begin = coming
+            .iter()
+            .rev()
+            .map(|&at| {
+                latest = latest.max(spans[at].1.end);
+                (at, latest)
+            })
+            .collect();
         Self {
             by_begin,
             out: spans.iter().map(empty).collect(),
@@ -74,7 +77,8 @@ impl StepSums {
         while let Some(at) = self.coming.pop_if(|at| self.spans[*at].1.start < part.end) {
             self.open.push((at, CauseTimes::default()));
         }
-        let (spans, out) = (&self.spans, &mut self.out);
+        let spans = &self.spans;
+        let out = &mut self.out;
         self.open.retain_mut(|(at, tally)| {
             let range = spans[*at].1;
             let is_open = range.end > part.start;

@@ -64,8 +64,11 @@ impl GapsReport {
                 .iter()
                 .flat_map(|device| device.at(place))
                 .filter(|part| part.cause == cause);
-            let named = parts.clone();
-            let events = summed(named.filter_map(|part| part.event.as_deref().zip(part.event_ps)));
+            let events = summed(
+                parts
+                    .clone()
+                    .filter_map(|part| part.event.as_deref().zip(part.event_ps)),
+            );
             // Of equal ones the first by name.
             let most = events.into_iter().rev().max_by_key(|(_, time)| *time);
             parts.clone().next()?;

@@ -50,9 +50,11 @@ impl CauseTimes {
 
     /// Causes in their order.
     pub fn causes(&self, names: &mut ReportNames<'_>) -> Vec<CauseTime> {
-        let (mut out, mut parts) = (Vec::new(), self.0.iter().peekable());
+        let mut out = Vec::new();
+        let mut parts = self.0.iter().peekable();
         while let Some(&(&(cause, _), _)) = parts.peek() {
-            let (mut sum, mut top) = (Picos::ZERO, None);
+            let mut sum = Picos::ZERO;
+            let mut top = None;
             while let Some((&(_, label), &time)) = parts.next_if(|((of, _), _)| *of == cause) {
                 sum += time;
                 top = top.max(label.map(|label| (time, Reverse(label))));

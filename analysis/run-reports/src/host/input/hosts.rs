@@ -42,9 +42,12 @@ pub(super) fn waits(cx: &Context<'_>, no_device: AnalysisError) -> Result<Waits>
         };
         let waiting = watch.within(step, range);
         let gap = waiting.spans.measure();
-        let name = step.number.to_string();
-        out.steps
-            .push(InputWait::new(name, range.dur(), None, Some(gap)));
+        out.steps.push(InputWait::new(
+            step.number.to_string(),
+            range.dur(),
+            None,
+            Some(gap),
+        ));
         if let Some(span) = step.spans.first() {
             hosts
                 .entry(span.group)
@@ -107,7 +110,8 @@ struct InputWatch<'a> {
 
 impl<'a> InputWatch<'a> {
     fn new(cx: &'a Context<'a>, threads: Vec<TrackId>) -> Self {
-        let (model, classes) = (cx.model, cx.host_classes());
+        let model = cx.model;
+        let classes = cx.host_classes();
         let is_input = |label: LabelId| match classes.class(label) {
             HostClass::Infeed => true,
             HostClass::User => {

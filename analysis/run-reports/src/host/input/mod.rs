@@ -67,8 +67,8 @@ pub struct Transfers {
 
 impl Analysis for Input {
     type Report = InputReport;
-    const ID: &'static str = "input";
-    const TITLE: &'static str = "Input and transfers";
+    const ID: &str = "input";
+    const TITLE: &str = "Input and transfers";
 
     fn run(cx: &Context<'_>) -> Result<InputReport> {
         let gaps = match cx.report::<Gaps>() {
@@ -132,18 +132,17 @@ fn infeed(cx: &Context<'_>, classes: &OpClasses, core: GroupId) -> Result<Option
     let Some(time) = cx.core_time(core)?.filter(|time| !time.segments.is_empty()) else {
         return Ok(None);
     };
-    let is_infeed = |segment: &&SelfTimeSegment| {
-        segment.class.group == OpGroup::HostIo
-            && cx
-                .model
-                .slice(segment.slice)
-                .op()
-                .is_some_and(|op| classes.category(op).starts_with("infeed"))
-    };
     Ok(Some(
         time.segments
             .iter()
-            .filter(is_infeed)
+            .filter(|segment| {
+                segment.class.group == OpGroup::HostIo
+                    && cx
+                        .model
+                        .slice(segment.slice)
+                        .op()
+                        .is_some_and(|op| classes.category(op).starts_with("infeed"))
+            })
             .map(|segment| segment.range)
             .collect(),
     ))
@@ -221,11 +220,7 @@ fn transfers(cx: &Context<'_>) -> Vec<Transfers> {
             }
         })
         .collect();
-    out.sort_by(|a, b| {
-        b.direction
-            .cmp(a.direction)
-            .then_with(|| a.host.cmp(&b.host))
-    });
+    largest_first(&mut out, |row| row.direction, |row| &row.host);
     out
 }
 

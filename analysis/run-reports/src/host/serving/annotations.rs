@@ -113,14 +113,12 @@ impl Annotations {
             .into_iter()
             .map(|((name, phase, by), count)| ServingAnnotation {
                 name,
-                read_as: phase.id(),
+                read_as: phase.title(),
                 by,
                 count,
             })
             .collect();
-        found
-            .read
-            .sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.name.cmp(&b.name)));
+        largest_first(&mut found.read, |row| row.count, |row| &row.name);
         found
     }
 }
@@ -164,8 +162,9 @@ fn annotation(
             "name and id of a request",
         ),
     };
-    let tokens = text(&TOKENS).map(|text| list(&text)).unwrap_or_default();
-    let tokens: Vec<u64> = tokens
+    let tokens: Vec<u64> = text(&TOKENS)
+        .map(|text| list(&text))
+        .unwrap_or_default()
         .iter()
         .filter_map(|number| number.parse().ok())
         .collect();

@@ -150,7 +150,8 @@ pub(super) fn engine_steps(
         return Ok(None);
     }
     let mut idle: BTreeMap<EnginePart, Picos> = BTreeMap::new();
-    let (mut all, mut without) = (Picos::ZERO, Picos::ZERO);
+    let mut all = Picos::ZERO;
+    let mut without = Picos::ZERO;
     for core in cores {
         let Some(host) = hosts.get(&cx.model.group(core).source) else {
             continue;
@@ -160,8 +161,11 @@ pub(super) fn engine_steps(
         let Some(window) = steps.hull().and_then(|hull| hull.intersect(recorded?)) else {
             continue;
         };
-        let programs = cx.programs_on_host(core).into_iter();
-        let programs: IntervalSet = programs.map(|(_, range)| range).collect();
+        let programs: IntervalSet = cx
+            .programs_on_host(core)
+            .into_iter()
+            .map(|(_, range)| range)
+            .collect();
         let mut rest = IntervalSet::of(window).subtract(&programs);
         all += window.dur();
         without += rest.measure();
@@ -184,7 +188,7 @@ pub(super) fn engine_steps(
             of_steps_percent: Percent::of(time_ps, all),
         })
         .collect();
-    idle.sort_by(|a, b| b.time_ps.cmp(&a.time_ps).then(a.part.cmp(&b.part)));
+    largest_first(&mut idle, |row| row.time_ps, |row| &row.part);
     Ok(Some(Engines {
         steps: by_phase(cx, &hosts, annotations),
         idle,
@@ -322,7 +326,9 @@ fn by_phase(
 /// The phase of a step by its annotations, and its tokens if all of them are counted. Threads that name the same requests, or
 /// none, describe the same batch.
 fn phase<'a>(inside: impl Iterator<Item = &'a Annotation>) -> (&'static str, Option<u64>) {
-    let (mut prefill, mut decode, mut mixed) = (false, false, false);
+    let mut prefill = false;
+    let mut decode = false;
+    let mut mixed = false;
     let mut threads: BTreeMap<TrackId, Vec<&Annotation>> = BTreeMap::new();
     for annotation in inside {
         match annotation.phase {
@@ -338,8 +344,11 @@ fn phase<'a>(inside: impl Iterator<Item = &'a Annotation>) -> (&'static str, Opt
     }
     let mut batches: BTreeMap<BTreeSet<&str>, Option<u64>> = BTreeMap::new();
     for thread in threads.into_values() {
-        let ids = thread.iter().flat_map(|one| &one.ids);
-        let ids: BTreeSet<&str> = ids.map(String::as_str).collect();
+        let ids: BTreeSet<&str> = thread
+            .iter()
+            .flat_map(|one| &one.ids)
+            .map(String::as_str)
+            .collect();
         let tokens = tokens_of_thread(thread);
         let known = batches.entry(ids).or_insert(tokens);
         *known = (*known).max(tokens);
@@ -357,8 +366,8 @@ fn phase<'a>(inside: impl Iterator<Item = &'a Annotation>) -> (&'static str, Opt
     };
     let phase = match (prefill, decode, mixed) {
         (_, _, true) | (true, true, _) => "mixed",
-        (true, ..) => ServingPhase::Prefill.id(),
-        (_, true, _) => ServingPhase::Decode.id(),
+        (true, ..) => ServingPhase::Prefill.title(),
+        (_, true, _) => ServingPhase::Decode.title(),
         _ => "not told",
     };
     (phase, tokens)
@@ -368,7 +377,8 @@ fn phase<'a>(inside: impl Iterator<Item = &'a Annotation>) -> (&'static str, Opt
 /// counts its tokens counts those of the annotations inside it.
 fn tokens_of_thread(mut annotations: Vec<&Annotation>) -> Option<u64> {
     annotations.sort_by_key(|one| (one.range.start, Reverse(one.range.end)));
-    let (mut sum, mut counted_until) = (0_u64, None);
+    let mut sum = 0_u64;
+    let mut counted_until = None;
     // The end of each open annotation without tokens, and whether one inside it has some.
     let mut open: Vec<(Timestamp, bool)> = Vec::new();
     for one in annotations {

@@ -59,8 +59,8 @@ pub struct Serving;
 
 impl Analysis for Serving {
     type Report = ServingReport;
-    const ID: &'static str = "serving";
-    const TITLE: &'static str = "Serving";
+    const ID: &str = "serving";
+    const TITLE: &str = "Serving";
 
     fn run(cx: &Context<'_>) -> Result<ServingReport> {
         let scope = cx.host_window()?;
@@ -95,7 +95,7 @@ impl Analysis for Serving {
             };
             let ran = programs.of(phase);
             Some(PhaseTimes {
-                phase: phase.id(),
+                phase: phase.title(),
                 time: TimeDistribution::of(spans().map(|span| span.dur().as_ps_f64()).collect())?,
                 busy_ps: spans().collect::<IntervalSet>().measure(),
                 programs: ran.map_or(0, |ran| ran.count),

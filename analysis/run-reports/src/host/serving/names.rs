@@ -3,13 +3,12 @@
 use engine::{ServingPattern, glob};
 use facts::host_class::{classify, stripped};
 use facts::prelude::*;
-use serde::Serialize;
 
 use super::servers::ServerBatch;
 
 /// What a request, or a batch of requests, does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[engine::titled]
+#[derive(Hash)]
 pub enum ServingPhase {
     /// It waits to be scheduled.
     Queue,
@@ -24,29 +23,9 @@ pub enum ServingPhase {
 }
 
 impl ServingPhase {
-    /// All of them, in the order of a request.
-    pub const ALL: [Self; 5] = [
-        Self::Queue,
-        Self::Prefill,
-        Self::Decode,
-        Self::Request,
-        Self::Batch,
-    ];
-
-    /// Its name, as on the command line.
-    pub fn id(self) -> &'static str {
-        match self {
-            Self::Queue => "queue",
-            Self::Prefill => "prefill",
-            Self::Decode => "decode",
-            Self::Request => "request",
-            Self::Batch => "batch",
-        }
-    }
-
     /// The phase of this name.
     pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|phase| phase.id() == name)
+        Self::ALL.into_iter().find(|phase| phase.title() == name)
     }
 
     fn of_word(word: &str) -> Option<Self> {

@@ -7,7 +7,7 @@
 
 use device_reports::{OpRow, Ops};
 use facts::prelude::*;
-use hlo::{ArrayShape, HBM, HloModule, Shape};
+use hlo::{HBM, HloModule, Shape};
 
 /// A parameter of a program.
 #[derive(Default)]
@@ -81,9 +81,6 @@ fn add(row: &OpRow, module: &HloModule, found: &mut BTreeMap<String, Parameter>)
         let Some(bytes) = array.bytes() else {
             continue;
         };
-        let is_same = |result: &&ArrayShape<'static>| {
-            result.dims == array.dims && result.dtype == array.dtype
-        };
         let one = found.entry(operand.name.to_string()).or_insert(Parameter {
             read: Some(0),
             ..Parameter::default()
@@ -93,7 +90,10 @@ fn add(row: &OpRow, module: &HloModule, found: &mut BTreeMap<String, Parameter>)
             .read
             .zip(counted)
             .map(|(sum, more)| sum.saturating_add(more));
-        one.is_updated |= !moves && results.iter().any(is_same);
+        one.is_updated |= !moves
+            && results
+                .iter()
+                .any(|result| result.dims == array.dims && result.dtype == array.dtype);
     }
 }
 

@@ -35,9 +35,11 @@ struct Runs {
 
 /// The programs that ran in the scope and read weights, by their time, the longest first.
 pub(super) fn reads(cx: &Context<'_>) -> Result<Vec<ProgramReads>> {
-    let ids = cx.model.program_ids();
-    let known: BTreeMap<String, ProgramId> =
-        ids.map(|id| (cx.model.program_title(id), id)).collect();
+    let known: BTreeMap<String, ProgramId> = cx
+        .model
+        .program_ids()
+        .map(|id| (cx.model.program_title(id), id))
+        .collect();
     let mut found: BTreeMap<ProgramId, Runs> = BTreeMap::new();
     for core in cx.tensor_cores() {
         let Some(window) = cx.window(core)? else {
@@ -77,20 +79,19 @@ pub(super) fn reads(cx: &Context<'_>) -> Result<Vec<ProgramReads>> {
             Some((runs.time, of_program(&title, inputs?, &cache, &runs)?))
         })
         .collect();
-    rows.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.program.cmp(&b.1.program)));
+    largest_first(&mut rows, |row| row.0, |row| &row.1.program);
     Ok(rows.into_iter().map(|(_, row)| row).collect())
 }
 
 /// Programs with matrix products or kernels, which may contain some.
 fn with_products(cx: &Context<'_>) -> BTreeSet<ProgramId> {
     let classes = cx.classes();
-    let is_product = |op: &OpId| {
+    let ops = cx.model.op_ids().filter(|op| {
         matches!(
             classes.class(*op).group,
             OpGroup::MatMul | OpGroup::CustomKernel
         )
-    };
-    let ops = cx.model.op_ids().filter(is_product);
+    });
     ops.filter_map(|op| cx.model.op(op).program).collect()
 }
 
@@ -195,7 +196,8 @@ impl ProgramReads {
 
 /// Bytes in HBM that are read of parameters that share no memory with results, and all bytes of those that do.
 fn parameter_bytes(module: &HloModule) -> Option<(u64, u64)> {
-    let (mut weights, mut updated) = (0_u64, 0_u64);
+    let mut weights = 0_u64;
+    let mut updated = 0_u64;
     let read = CostAnalysis::new(module).parameter_reads();
     for (number, parameter) in module.parameters() {
         for (place, array) in places(parameter) {
@@ -221,8 +223,11 @@ fn parameter_bytes(module: &HloModule) -> Option<(u64, u64)> {
 
 /// The arrays of a parameter with their places in its tuple.
 fn places(parameter: &Instruction) -> Vec<(Vec<u64>, &ArrayShape<'static>)> {
-    let shape = parameter.shape.as_deref();
-    shape.map(Shape::arrays_with_index).unwrap_or_default()
+    parameter
+        .shape
+        .as_deref()
+        .map(Shape::arrays_with_index)
+        .unwrap_or_default()
 }
 
 #[cfg(test)]

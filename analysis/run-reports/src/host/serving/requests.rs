@@ -83,12 +83,9 @@ fn request(id: &str, spans: &[RequestSpan], prefills: &MeasureIndex) -> Option<S
         .iter()
         .map(|span| span.range)
         .reduce(TimeRange::hull)?;
-    let (own, queue, prefill) = (
-        hull(ServingPhase::Request),
-        hull(ServingPhase::Queue),
-        hull(ServingPhase::Prefill),
-    );
-    let prefill = prefill.filter(|_| !spans.iter().any(|span| span.is_unclear));
+    let own = hull(ServingPhase::Request);
+    let queue = hull(ServingPhase::Queue);
+    let prefill = hull(ServingPhase::Prefill).filter(|_| !spans.iter().any(|span| span.is_unclear));
     let arrival = own.or(queue).map(|span| span.start);
     let queue_ps = match queue {
         Some(_) => Some(
@@ -192,7 +189,7 @@ pub(super) fn batches(all: &[Annotation], scope: TimeRange) -> Vec<BatchSize> {
         .into_iter()
         .filter_map(|((phase, requests), (times, tokens))| {
             Some(BatchSize {
-                phase: phase.id(),
+                phase: phase.title(),
                 requests,
                 time: TimeDistribution::of(times)?,
                 tokens,
@@ -222,10 +219,11 @@ pub(super) fn latencies(requests: &[ServedRequest]) -> Vec<ServingLatency> {
         ("time per output token", |request| request.per_token_ps),
         ("latency", |request| ps(request.latency_ps)),
     ];
-    let kinds = kinds.into_iter();
-    let found = kinds.filter_map(|(name, of)| {
-        let time = TimeDistribution::of(requests.iter().filter_map(of).collect())?;
-        Some(ServingLatency { name, time })
+    let found = kinds.into_iter().filter_map(|(name, of)| {
+        Some(ServingLatency {
+            name,
+            time: TimeDistribution::of(requests.iter().filter_map(of).collect())?,
+        })
     });
     found.collect()
 }

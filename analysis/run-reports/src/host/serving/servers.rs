@@ -25,11 +25,10 @@ impl<'a> ServerBatch<'a> {
     pub fn of_name(name: &'a str) -> Option<Self> {
         if let Some(counts) = name.strip_prefix("execute_model: ") {
             let (requests, tokens) = counts.strip_suffix(" toks")?.split_once(" reqs, ")?;
-            let (requests, tokens) = (Some(requests.parse().ok()?), Some(tokens.parse().ok()?));
             return Some(Self {
                 server: "name of vLLM",
-                requests,
-                tokens,
+                requests: Some(requests.parse().ok()?),
+                tokens: Some(tokens.parse().ok()?),
                 batch: None,
             });
         }

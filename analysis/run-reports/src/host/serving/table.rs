@@ -125,9 +125,12 @@ impl ServingReport {
     }
 
     fn batch_table(&self) -> Table {
-        let annotated = self.phases.iter();
-        let annotated = annotated.filter(|phase| phase.phase == ServingPhase::Batch.id());
-        let annotated: usize = annotated.map(|phase| phase.time.count).sum();
+        let annotated: usize = self
+            .phases
+            .iter()
+            .filter(|phase| phase.phase == ServingPhase::Batch.title())
+            .map(|phase| phase.time.count)
+            .sum();
         let batches: usize = self.batches.iter().map(|batch| batch.time.count).sum();
         let joined = (annotated > batches).then(|| {
             format!(

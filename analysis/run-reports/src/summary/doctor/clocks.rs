@@ -115,7 +115,9 @@ pub(super) fn host_clocks(cx: &Context<'_>) -> Option<CaptureFinding> {
 
 /// The profiler's conversion to host time is wrong for single ops in real captures.
 pub(super) fn misplaced_ops(cx: &Context<'_>) -> Option<CaptureFinding> {
-    let (mut misplaced, mut all, mut worst) = (0, 0, Picos::ZERO);
+    let mut misplaced = 0;
+    let mut all = 0;
+    let mut worst = Picos::ZERO;
     for core in cx.tensor_cores() {
         let lengths = op_scan(cx, core).lengths;
         misplaced += lengths.misplaced;

@@ -108,7 +108,8 @@ impl<'a> FactCollector<'a> {
             return;
         };
         self.room = room;
-        let (name, value) = (shortened(key.0), shortened(&key.1));
+        let name = shortened(key.0);
+        let value = shortened(&key.1);
         self.known.insert(
             key,
             KnownParts {

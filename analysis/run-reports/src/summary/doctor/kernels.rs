@@ -161,8 +161,10 @@ fn known_of_tracing(
         if let Some(value) = names.iter().find_map(value) {
             return Some(!["false", "0"].contains(&value.as_str()));
         }
-        let is_known = |name: &&str| environment.has_looked_for(&format!("flag.{name}"));
-        names.iter().all(is_known).then_some(false)
+        names
+            .iter()
+            .all(|name| environment.has_looked_for(&format!("flag.{name}")))
+            .then_some(false)
     };
     let mut all_set = true;
     for (is_there, names) in [(has_stages, &STAGES[..]), (has_schedule, &SCHEDULE)] {
@@ -176,8 +178,10 @@ fn known_of_tracing(
             let _ = write!(said, "; --{} {was} set", names.join(" or --"));
         }
     }
-    let version = environment.versions.as_ref();
-    let version = version.and_then(|versions| versions.get("libtpu"));
+    let version = environment
+        .versions
+        .as_ref()
+        .and_then(|versions| versions.get("libtpu"));
     let chip = environment.chip.as_deref().unwrap_or_default();
     let blank = version
         .filter(|_| all_set && !has_schedule)
@@ -199,8 +203,8 @@ fn known_of_tracing(
 
 /// Markers of bundles, which the profiler turns into LLO rows where it knows the schedule.
 fn markers(cx: &Context<'_>) -> usize {
-    let cores = cx.tensor_cores().into_iter();
-    cores
+    cx.tensor_cores()
+        .into_iter()
         .flat_map(|core| cx.model.slices_of_kind(core, TrackKind::LowLevel))
         .filter(|slice| slice.name().starts_with("bundle."))
         .count()

@@ -13,8 +13,11 @@ use super::finding::CaptureFinding;
 const FEW_BYTES: Percent = Percent(0.1);
 
 fn losses(model: &TraceModel) -> impl Iterator<Item = &IssueCount> + Clone {
-    let counts = model.import_log().counts().iter();
-    counts.filter(|entry| entry.kind.severity() == Severity::Loss)
+    model
+        .import_log()
+        .counts()
+        .iter()
+        .filter(|entry| entry.kind.severity() == Severity::Loss)
 }
 
 /// Whether what the import lost is too little to affect the figures: at most one event per thousand slices, and few bytes.
@@ -39,10 +42,13 @@ pub fn is_little_lost(model: &TraceModel) -> bool {
 fn skipped(model: &TraceModel, damaged: &IssueCount) -> Option<Percent> {
     let sources = model.sources();
     let ending = |source: &Source| Path::new(&source.name).extension().map(OsStr::to_owned);
-    let is_plain = |source| ending(source).is_none_or(|ending| !ending.eq_ignore_ascii_case("gz"));
     let bytes: u64 = sources.iter().map(|source| source.packed_bytes).sum();
-    Percent::ratio(damaged.skipped_bytes? as f64, bytes as f64)
-        .filter(|share| sources.iter().all(is_plain) && share.0 <= 100.0)
+    Percent::ratio(damaged.skipped_bytes? as f64, bytes as f64).filter(|share| {
+        sources
+            .iter()
+            .all(|source| ending(source).is_none_or(|ending| !ending.eq_ignore_ascii_case("gz")))
+            && share.0 <= 100.0
+    })
 }
 
 pub(super) fn unreadable_events(cx: &Context<'_>) -> Option<CaptureFinding> {
@@ -54,13 +60,13 @@ pub(super) fn unreadable_events(cx: &Context<'_>) -> Option<CaptureFinding> {
     ];
     let lost = losses(cx.model).filter(|entry| !known.contains(&entry.kind));
     let of_kind = |kind| lost.clone().find(|entry| entry.kind == kind);
-    let (damaged, rest) = (
-        of_kind(IssueKind::DamagedPart),
-        of_kind(IssueKind::ContentAfterEnd),
-    );
-    let is_event = |entry: &&IssueCount| ![damaged, rest].contains(&Some(entry));
-    let events = lost.clone().filter(is_event);
-    let events: u64 = events.map(|entry| entry.count).sum();
+    let damaged = of_kind(IssueKind::DamagedPart);
+    let rest = of_kind(IssueKind::ContentAfterEnd);
+    let events: u64 = lost
+        .clone()
+        .filter(|entry| ![damaged, rest].contains(&Some(entry)))
+        .map(|entry| entry.count)
+        .sum();
     let parts: Vec<String> = lost
         .map(|entry| format!("{} × {}", entry.count, entry.kind.id()))
         .collect();

@@ -27,8 +27,8 @@ pub struct Doctor;
 
 impl Analysis for Doctor {
     type Report = DoctorReport;
-    const ID: &'static str = "doctor";
-    const TITLE: &'static str = "Trace health";
+    const ID: &str = "doctor";
+    const TITLE: &str = "Trace health";
 
     fn run(cx: &Context<'_>) -> Result<DoctorReport> {
         let model = cx.model;
@@ -144,8 +144,8 @@ impl SourceFacts {
 pub(crate) fn session(source: &Source) -> Option<Picos> {
     let length = source
         .stopped_unix_ns?
-        .checked_sub(source.started_unix_ns?)?;
-    let length = length.checked_mul(trace_model::time::PS_PER_NS)?;
+        .checked_sub(source.started_unix_ns?)?
+        .checked_mul(trace_model::time::PS_PER_NS)?;
     Some(Picos::from_ps(length)).filter(|&length| length > Picos::ZERO)
 }
 

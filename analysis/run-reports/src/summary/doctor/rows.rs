@@ -238,10 +238,10 @@ pub struct CaptureRow {
 impl CaptureRows {
     /// Of a capture.
     pub fn of(model: &TraceModel, options: &Options) -> Self {
-        let typed = model.tensor_cores().into_iter().find_map(|core| {
-            let device = model.group(core).device.as_ref()?;
-            Chip::named(device.type_name.as_deref()?)
-        });
+        let typed = model
+            .tensor_cores()
+            .into_iter()
+            .find_map(|core| Chip::named(model.group(core).device.as_ref()?.type_name.as_deref()?));
         let chip = options.chip().or(typed);
         let at = chip.and_then(|chip| CHIPS.iter().position(|id| *id == chip.id));
         let rows = ROWS.iter().map(|known| CaptureRow {

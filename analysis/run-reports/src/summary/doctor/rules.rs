@@ -40,10 +40,8 @@ pub(super) const RULES: &[fn(&Context<'_>) -> Option<CaptureFinding>] = &[
 /// Exporters stop at an event limit, and files are truncated.
 fn truncated(cx: &Context<'_>) -> Option<CaptureFinding> {
     let log = cx.model.import_log();
-    let (limit, cut) = (
-        log.count(IssueKind::ExportLimit),
-        log.count(IssueKind::TruncatedFile),
-    );
+    let limit = log.count(IssueKind::ExportLimit);
+    let cut = log.count(IssueKind::TruncatedFile);
     (limit + cut > 0).then(|| CaptureFinding {
         id: "Q01",
         name: "truncated",
@@ -309,8 +307,7 @@ const WARM_UP_RATIO: f64 = 3.0;
 fn slow_first_step(cx: &Context<'_>) -> Option<CaptureFinding> {
     let steps = cx.report::<Steps>().ok()?;
     let first = steps.steps.first().filter(|step| !step.is_warmup)?;
-    let median = steps.time?.median;
-    let ratio = first.time_ps.as_ps_f64() / median.max(1.0);
+    let ratio = first.time_ps.as_ps_f64() / steps.time?.median.max(1.0);
     (steps.steps.len() > 2 && ratio > WARM_UP_RATIO).then(|| CaptureFinding {
         id: "Q09",
         name: "first-step-included",
@@ -335,7 +332,8 @@ fn profiler_overhead(cx: &Context<'_>) -> Option<CaptureFinding> {
         return None;
     }
     let is_traced = |label: LabelId| python.get(label.index()) == Some(&true);
-    let (mut traced, mut all) = (0_u64, 0_u64);
+    let mut traced = 0_u64;
+    let mut all = 0_u64;
     for slice in host_threads(model).flat_map(|track| model.slices_on(track)) {
         all += 1;
         traced += u64::from(is_traced(slice.label_id()));
@@ -397,10 +395,8 @@ fn impossible_rates(cx: &Context<'_>) -> Option<CaptureFinding> {
     let time = rows.iter().map(|(row, _)| row.self_time_ps).sum();
     let share = Percent::of(time, ops.op_time_ps)?;
     let named = rows.iter().take(NAMED).map(|&(row, (limit, percent))| {
-        let (name, why) = (
-            engine::shortened(&row.name, 48),
-            cause(cx.model, row, limit, &ops.peaks),
-        );
+        let name = engine::shortened(&row.name, 48);
+        let why = cause(cx.model, row, limit, &ops.peaks);
         format!(
             "{name} at {:.1} of peak ({}): {why}",
             Percent(percent),

@@ -1,7 +1,7 @@
 //! What a run reached of each target.
 
 use device_reports::communication::collectives::Remark;
-use device_reports::{CollectiveRow, Collectives, DeclaredCosts, Kernels};
+use device_reports::{Collectives, DeclaredCosts, Kernels};
 use facts::prelude::*;
 
 use crate::host::compile::{self, Compile};
@@ -68,12 +68,14 @@ pub(super) fn speed_of_matrix_ops(cx: &Context<'_>) -> Result<MeasuredShare, Str
             "kernels of {share:.1} of op time declare fewer operations than their shapes need"
         ));
     }
-    let ids = [
-        "mxu_util_steady_percent",
-        "mxu_util_on_mxu_ops_percent",
-        "mxu_hw_percent",
-    ];
-    metric(cx, &ids)
+    metric(
+        cx,
+        &[
+            "mxu_util_steady_percent",
+            "mxu_util_on_mxu_ops_percent",
+            "mxu_hw_percent",
+        ],
+    )
 }
 
 pub(super) fn compiling(cx: &Context<'_>) -> Result<MeasuredShare, String> {
@@ -122,8 +124,11 @@ pub(super) fn links(cx: &Context<'_>) -> Result<MeasuredShare, String> {
     }
     let small = "all messages are so small that hop latency dominates";
     let share = report.share_of_links().ok_or(small)?;
-    let is_small = |row: &CollectiveRow| row.remarks.contains(&Remark::LatencyBound);
-    let rest = if report.rows.iter().any(is_small) {
+    let rest = if report
+        .rows
+        .iter()
+        .any(|row| row.remarks.contains(&Remark::LatencyBound))
+    {
         ", small messages left out"
     } else {
         ""
@@ -140,13 +145,12 @@ pub(super) fn links(cx: &Context<'_>) -> Result<MeasuredShare, String> {
         ("published speed", Provenance::AssumedPeak)
     };
     let of = format!("{speed} of {layout}{rest}");
-    let low = is_range.then_some(share.low_percent);
     let hidden = report.hidden_percent().filter(|&hidden| hidden > HIDDEN);
     let at_least_because = hidden.map(|hidden| {
         format!("transfers that nothing waits for take {hidden:.1} of the time in flight, and may have arrived earlier")
     });
     Ok(MeasuredShare {
-        low,
+        low: is_range.then_some(share.low_percent),
         at_least_because,
         ..MeasuredShare::exact(share.high_percent, of, provenance)
     })

@@ -244,8 +244,8 @@ impl TargetDefinition {
 
 impl Analysis for Targets {
     type Report = TargetsReport;
-    const ID: &'static str = "targets";
-    const TITLE: &'static str = "Targets";
+    const ID: &str = "targets";
+    const TITLE: &str = "Targets";
 
     fn run(cx: &Context<'_>) -> Result<TargetsReport> {
         let mut targets = vec![
@@ -318,7 +318,8 @@ fn one_roof(cx: &Context<'_>, targets: &mut [Target]) {
             .find(|row| row.limit == TimeLimit::Device(bound))
             .map_or(0.0, |row| row.least_ps)
     };
-    let (compute, hbm) = (least(BoundBy::Compute), least(BoundBy::Hbm));
+    let compute = least(BoundBy::Compute);
+    let hbm = least(BoundBy::Hbm);
     let of_host = expected
         .limits
         .iter()

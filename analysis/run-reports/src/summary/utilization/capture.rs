@@ -9,7 +9,8 @@ use crate::summary::doctor;
 /// The share of the session that the windows of the devices cover: time outside them is in no other metric here, and a
 /// busy window may be a small part of a session.
 pub(super) fn covered(cx: &Context<'_>, ops: &OpsReport) -> Option<Metric> {
-    let (recorded, session) = (cx.model.extent().dur(), session(cx));
+    let recorded = cx.model.extent().dur();
+    let session = session(cx);
     let of = session.map_or("timeline, as the session is not recorded,", |_| "session");
     let capture = session.unwrap_or_default().max(recorded);
     let mean = (cx.scope == Scope::WholeTrace && !ops.cores.is_empty())
@@ -31,8 +32,7 @@ pub(super) fn covered(cx: &Context<'_>, ops: &OpsReport) -> Option<Metric> {
 
 /// How long the profiler ran, if that is recorded; of several hosts the longest time.
 fn session(cx: &Context<'_>) -> Option<Picos> {
-    let sources = cx.model.sources().iter();
-    sources.filter_map(doctor::session).max()
+    cx.model.sources().iter().filter_map(doctor::session).max()
 }
 
 /// FLOPs over the whole session, that is, the time for which the profiler ran: the value that a hardware counter that

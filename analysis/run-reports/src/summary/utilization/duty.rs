@@ -47,7 +47,8 @@ impl BusyTime {
 /// The duty cycle of the chips that `cores` belong to.
 pub(super) fn xprof_duty_cycle(cores: &[CoreDuty]) -> Metric {
     let chips = grouped(cores.iter().map(|core| (core.chip, core)));
-    let (mut busy, mut span) = (Picos::ZERO, Picos::ZERO);
+    let mut busy = Picos::ZERO;
+    let mut span = Picos::ZERO;
     for cores in chips.values() {
         busy += if let [core] = cores[..] {
             core.busy.total()
@@ -98,8 +99,11 @@ impl CoreDuty {
     }
 
     fn of(cx: &Context<'_>, ops: &CoreOps, chip: ChipKey, is_alone: bool) -> Result<Self> {
-        let (model, core, classes) = (cx.model, ops.core, cx.classes());
-        let (mut busy, mut hull) = (UnionBuilder::default(), None::<TimeRange>);
+        let model = cx.model;
+        let core = ops.core;
+        let classes = cx.classes();
+        let mut busy = UnionBuilder::default();
+        let mut hull = None::<TimeRange>;
         for group in std::iter::once(core).chain(sparse_cores(model, core)) {
             let is_sparse = group != core;
             let Some(window) = cx.window(group)? else {
@@ -149,9 +153,10 @@ fn chip_of(model: &TraceModel, core: GroupId) -> ChipKey {
 }
 
 fn sparse_cores(model: &TraceModel, core: GroupId) -> impl Iterator<Item = GroupId> {
-    let is_sparse =
-        |&group: &GroupId| matches!(model.group(group).kind, GroupKind::SparseCore { .. });
-    model.child_groups(Some(core)).into_iter().filter(is_sparse)
+    model
+        .child_groups(Some(core))
+        .into_iter()
+        .filter(|&group| matches!(model.group(group).kind, GroupKind::SparseCore { .. }))
 }
 
 #[cfg(test)]

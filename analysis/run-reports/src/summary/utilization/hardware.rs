@@ -69,11 +69,10 @@ fn is_host(cx: &Context<'_>, group: GroupId) -> bool {
 /// schedule and not from a hardware counter.
 pub(super) fn counter_metric(cx: &Context<'_>, core: &CoreOps) -> Option<Metric> {
     let window = cx.window(core.core).ok()??;
-    let is_series = |track: &TrackId| {
+    let track = cx.model.tracks_of(core.core).into_iter().find(|track| {
         let track = cx.model.track(*track);
         track.kind == TrackKind::Counter && cx.model.str(track.name) == "MXU"
-    };
-    let track = cx.model.tracks_of(core.core).into_iter().find(is_series)?;
+    })?;
     let series = cx.model.counter(track)?;
     Some(Metric {
         id: "mxu_schedule_percent",

@@ -92,8 +92,8 @@ impl UtilizationReport {
 
 impl Analysis for Utilization {
     type Report = UtilizationReport;
-    const ID: &'static str = "utilization";
-    const TITLE: &'static str = "Utilization";
+    const ID: &str = "utilization";
+    const TITLE: &str = "Utilization";
 
     fn run(cx: &Context<'_>) -> Result<UtilizationReport> {
         cx.require_times()?;

@@ -55,10 +55,8 @@ pub(super) fn metrics(cx: &Context<'_>, ops: &OpsReport) -> Vec<Metric> {
             },
         )
     };
-    let (flops, hbm) = (
-        sums.amount(|core| core.model_flops_as_bf16),
-        sums.amount(|core| core.work.hbm_bytes),
-    );
+    let flops = sums.amount(|core| core.model_flops_as_bf16);
+    let hbm = sums.amount(|core| core.work.hbm_bytes);
     let over = format!(
         "{} in {}",
         MatrixOps::rated(&sums).time_in_words(),

@@ -227,8 +227,7 @@ pub(super) fn utilization(sums: &WorkSums<'_>, share: UtilizationShare<'_>) -> M
         note,
     } = share;
     let capacity = sums.capacity(limit, time);
-    let peaks = sums.peaks();
-    let peak = limit.peak(&peaks);
+    let peak = limit.peak(&sums.peaks());
     let (value, impossible) = possible_or_why(
         amount
             .zip(capacity)
@@ -247,15 +246,13 @@ pub(super) fn utilization(sums: &WorkSums<'_>, share: UtilizationShare<'_>) -> M
     } else {
         Provenance::of_peak(peak)
     };
-    let of = format!("{} × {peak_text}", sums.over(over, time));
-    let is_lower_bound = value.is_some() && is_partial;
     Metric {
         id,
         title,
         value,
-        is_lower_bound,
+        is_lower_bound: value.is_some() && is_partial,
         unit: Unit::Percent,
-        of,
+        of: format!("{} × {peak_text}", sums.over(over, time)),
         provenance,
         note,
     }

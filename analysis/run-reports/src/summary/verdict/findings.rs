@@ -70,8 +70,8 @@ impl VerdictReports {
         let balance = self.balance.as_ref()?;
         let ((device, _), waiting) = (balance.awaited()?, balance.skew_wait_ps()?);
         let of_it = |time: f64| {
-            let time = Picos::from_ps(time as i64);
-            Percent::of(time, collective).filter(|&share| share >= WORTH_SAYING)
+            Percent::of(Picos::from_ps(time as i64), collective)
+                .filter(|&share| share >= WORTH_SAYING)
         };
         if let Some(late) = balance.late() {
             let share = of_it(waiting * late.share.0 / 100.0)?;
@@ -145,11 +145,7 @@ pub(super) fn device_findings(
     );
     findings.push(finding(TimeUse::Idle, ops.idle_ps, idle));
     findings.retain(|finding| finding.time_ps > Picos::ZERO);
-    findings.sort_by(|a, b| {
-        b.time_ps
-            .cmp(&a.time_ps)
-            .then_with(|| a.id.id().cmp(b.id.id()))
-    });
+    largest_first(&mut findings, |row| row.time_ps, |row| row.id.id());
     findings
 }
 
@@ -169,10 +165,10 @@ fn activity(ops: &OpsReport, group: OpGroup, known: &VerdictReports) -> String {
             let hidden = known
                 .overlap
                 .as_ref()
-                .and_then(|report| report.summary.overlap_ratio_percent);
-            let hidden = hidden.map_or_else(String::new, |part| {
-                format!(", compute hides {} of all communication", shown(Some(part)))
-            });
+                .and_then(|report| report.summary.overlap_ratio_percent)
+                .map_or_else(String::new, |part| {
+                    format!(", compute hides {} of all communication", shown(Some(part)))
+                });
             let awaited = known.awaited(ops.group_self(group)).unwrap_or_default();
             format!(
                 "is communication that blocks the core ({}){awaited}{hidden}",
@@ -329,10 +325,11 @@ pub(super) fn slow_steps(report: &StepsReport) -> Option<VerdictFinding> {
         (1, _) => "; one of them mostly compiles".to_owned(),
         (some, _) => format!("; {some} of them mostly compile"),
     };
-    let is_steady =
-        |step: &&Step| step.class == class && slow.iter().all(|own| own.number != step.number);
-    let steady = report.counted().filter(is_steady);
-    let steady: Vec<f64> = steady.map(|step| step.time_ps.as_ps_f64()).collect();
+    let steady: Vec<f64> = report
+        .counted()
+        .filter(|step| step.class == class && slow.iter().all(|own| own.number != step.number))
+        .map(|step| step.time_ps.as_ps_f64())
+        .collect();
     let varies = Stats::of(&steady)
         .and_then(|stats| stats.cv_percent.map(Percent))
         .filter(|&spread| compiled == 0 && spread >= WORTH_SAYING)

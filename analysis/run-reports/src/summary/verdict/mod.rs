@@ -55,8 +55,8 @@ impl VerdictReport {
 
 impl Analysis for Verdict {
     type Report = VerdictReport;
-    const ID: &'static str = "verdict";
-    const TITLE: &'static str = "Verdict";
+    const ID: &str = "verdict";
+    const TITLE: &str = "Verdict";
 
     fn run(cx: &Context<'_>) -> Result<VerdictReport> {
         if let Err(why) = cx.require_times() {
@@ -90,12 +90,7 @@ impl Analysis for Verdict {
         }
         if ops.is_none() {
             findings.extend(cx.report::<Input>().ok().and_then(|report| input(&report)));
-            findings.sort_by(|a, b| {
-                share(b)
-                    .0
-                    .total_cmp(&share(a).0)
-                    .then_with(|| a.id.cmp(&b.id))
-            });
+            largest_number_first(&mut findings, |row| share(row).0, |row| &row.id);
         }
         let steps = cx.report::<Steps>().ok();
         findings.extend(steps.as_deref().and_then(slow_steps));

@@ -163,8 +163,11 @@ impl MessageReader {
                 .split(|c: char| !c.is_ascii_alphanumeric())
                 .next()
                 .unwrap_or_default();
-            let scoped = size_after(line, "Scoped allocation with size ");
-            Some(("the compiler", memory.to_owned(), scoped))
+            Some((
+                "the compiler",
+                memory.to_owned(),
+                size_after(line, "Scoped allocation with size "),
+            ))
         } else {
             let runtime = [
                 (RESERVE, "hbm"),
@@ -174,8 +177,11 @@ impl MessageReader {
                 (ALLOCATING, "main memory"),
             ];
             let mut found = runtime.into_iter().filter_map(|(mark, memory)| {
-                let bytes = size_after(line, mark)?;
-                Some(("the runtime", memory.to_owned(), Some(bytes)))
+                Some((
+                    "the runtime",
+                    memory.to_owned(),
+                    Some(size_after(line, mark)?),
+                ))
             });
             found.next()
         };
@@ -198,11 +204,14 @@ impl MessageReader {
     /// Keeps a message unless it was there before.
     fn end(&mut self) {
         (self.section, self.prefix) = (Section::None, 0);
-        let assigned = self.assignment.take().and_then(AssignmentReader::finish);
-        let assigned = assigned.map(|plan| MemoryShortage {
-            program: self.program.clone(),
-            ..plan
-        });
+        let assigned = self
+            .assignment
+            .take()
+            .and_then(AssignmentReader::finish)
+            .map(|plan| MemoryShortage {
+                program: self.program.clone(),
+                ..plan
+            });
         let Some(message) = self.current.take().or(assigned) else {
             return;
         };

@@ -35,8 +35,11 @@ fn in_one_sentence(line: &str) -> Option<MemoryShortage> {
 fn of_cores(line: &str) -> Option<MemoryShortage> {
     let tensor = size_after(line, OF_CORES)?;
     let sparse = size_after(line, "SparseCore Hbm usage")?;
-    let available = size_after(line, "exceeding available bytes:");
-    let mut told = of_compiler("hbm", tensor.saturating_add(sparse), available);
+    let mut told = of_compiler(
+        "hbm",
+        tensor.saturating_add(sparse),
+        size_after(line, "exceeding available bytes:"),
+    );
     add(&mut told, "program of the TensorCore", tensor, None);
     add(&mut told, "program of the SparseCores", sparse, None);
     Some(told)

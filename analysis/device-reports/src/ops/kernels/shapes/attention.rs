@@ -24,7 +24,8 @@ impl Pass {
         let scores = [queries, size, keys];
         let output = [queries, keys, value];
         let of_probabilities = [queries, value, keys];
-        let (of_values, of_keys) = ([keys, queries, value], [keys, queries, size]);
+        let of_values = [keys, queries, value];
+        let of_keys = [keys, queries, size];
         let of_queries = [queries, keys, size];
         match self {
             Self::Forward => vec![scores, output],
@@ -54,8 +55,7 @@ pub(super) fn attention(
     name: &str,
     shapes: &CallShapes<'_>,
 ) -> Option<ShapeCost> {
-    let floats = shapes.floats();
-    let &[q, k, v, ..] = floats.as_slice() else {
+    let &[q, k, v, ..] = shapes.floats().as_slice() else {
         return None;
     };
     let (heads, [queries, size]) = split(q)?;

@@ -150,8 +150,11 @@ impl<'a> CallShapes<'a> {
 
     /// Operands that hold indices, in order.
     pub fn indices(&self) -> Vec<&'a ArrayShape<'static>> {
-        let operands = self.operands.iter().copied();
-        operands.filter(|array| array.dtype == "s32").collect()
+        self.operands
+            .iter()
+            .copied()
+            .filter(|array| array.dtype == "s32")
+            .collect()
     }
 
     /// Each array in HBM once.

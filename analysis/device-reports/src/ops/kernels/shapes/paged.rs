@@ -18,8 +18,8 @@ pub(super) fn is_rpa(name: &str) -> bool {
 /// for `known` sequences or between the lengths of the sequences and the `sequences + 1` starts of their queries.
 fn page_table(shapes: &CallShapes<'_>, known: Option<u64>) -> Option<[u64; 2]> {
     let indices = shapes.indices();
-    let size = |at: &usize| indices.get(*at).and_then(|array| array.elements());
-    let place = (0..indices.len()).max_by_key(size)?;
+    let place =
+        (0..indices.len()).max_by_key(|at| indices.get(*at).and_then(|array| array.elements()))?;
     let table = indices.get(place)?;
     if let &[sequences, pages] = table.dims.as_slice() {
         return Some([sequences, pages]);
@@ -31,12 +31,11 @@ fn page_table(shapes: &CallShapes<'_>, known: Option<u64>) -> Option<[u64; 2]> {
         [length] => Some(length),
         _ => None,
     };
-    let around = || {
+    let sequences = known.or_else(|| {
         let lengths = list(place.checked_sub(1))?;
         let begins = list(place.checked_add(1))?;
         (begins.checked_sub(1) == Some(lengths)).then_some(lengths)
-    };
-    let sequences = known.or_else(around)?;
+    })?;
     (sequences > 0 && all % sequences == 0).then(|| [sequences, all / sequences])
 }
 
@@ -132,8 +131,7 @@ pub(super) fn ragged(name: &str, shapes: &CallShapes<'_>) -> Option<ShapeCost> {
 /// Queries `[sequences, heads, size]`, perhaps with a dimension of 1, and pages of keys and of values
 /// `[heads of keys, pages, positions, size]`.
 pub(super) fn paged(shapes: &CallShapes<'_>) -> Option<ShapeCost> {
-    let floats = shapes.floats();
-    let &[q, k, v, ..] = floats.as_slice() else {
+    let &[q, k, v, ..] = shapes.floats().as_slice() else {
         return None;
     };
     let (&[sequences, heads, size] | &[sequences, heads, 1, size]) = q.dims.as_slice() else {

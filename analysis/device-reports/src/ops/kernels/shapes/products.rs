@@ -4,41 +4,31 @@ use hlo::ArrayShape;
 
 use super::call::{CallShapes, CostLimit, KernelKind, KernelProduct, ShapeCost, is_float, times};
 
-/// A matrix product on one device.
-struct Product {
-    m: u64,
-    k: u64,
-    n: u64,
-    types: [&'static str; 2],
-}
-
-impl Product {
-    fn cost(
-        &self,
-        kind: KernelKind,
-        limit: CostLimit,
-        shapes: &CallShapes<'_>,
-    ) -> Option<ShapeCost> {
-        let Self { m, k, n, types } = *self;
-        let product = KernelProduct {
-            batch: 1,
-            sizes: [m, k, n],
-        };
-        // The rows of each group, and with them the padding, are values.
-        let is_known = limit == CostLimit::Exact;
-        Some(ShapeCost {
-            kind,
-            flops: Some(times(&[2, m, k, n])?),
-            causal_flops: None,
-            products: is_known.then_some(product).into_iter().collect(),
-            bytes: shapes.bytes(),
-            cache_bytes: None,
-            received_bytes: None,
-            limit,
-            formula: format!("2 × {m} rows × {k} × {n} columns"),
-            types,
-        })
-    }
+/// The costs of a product of matrices on one device, of `m` × `k` and `k` × `n` elements.
+fn cost(
+    [m, k, n]: [u64; 3],
+    kind: KernelKind,
+    limit: CostLimit,
+    shapes: &CallShapes<'_>,
+) -> Option<ShapeCost> {
+    let product = KernelProduct {
+        batch: 1,
+        sizes: [m, k, n],
+    };
+    // The rows of each group, and with them the padding, are values.
+    let is_known = limit == CostLimit::Exact;
+    Some(ShapeCost {
+        kind,
+        flops: Some(times(&[2, m, k, n])?),
+        causal_flops: None,
+        products: is_known.then_some(product).into_iter().collect(),
+        bytes: shapes.bytes(),
+        cache_bytes: None,
+        received_bytes: None,
+        limit,
+        formula: format!("2 × {m} rows × {k} × {n} columns"),
+        types: factors(shapes)?.map(|factor| factor.dtype),
+    })
 }
 
 /// The two dimensions of a matrix.
@@ -53,8 +43,7 @@ fn right(array: [u64; 2], k: u64, n: u64) -> bool {
 
 /// Operands that can be factors, in order: scales and indices of quantized products follow them.
 fn factors<'a>(shapes: &CallShapes<'a>) -> Option<[&'a ArrayShape<'static>; 2]> {
-    let operands = shapes.operands.iter().copied();
-    let mut matrices = operands.filter(|array| {
+    let mut matrices = shapes.operands.iter().copied().filter(|array| {
         array.dims.len() >= 2 && (is_float(array.dtype) || !matches!(array.dtype, "s32" | "pred"))
     });
     Some([matrices.next()?, matrices.next()?])
@@ -66,9 +55,7 @@ pub(super) fn plain(kind: KernelKind, shapes: &CallShapes<'_>) -> Option<ShapeCo
     let [m, n] = matrix(shapes.results.first()?)?;
     let [rows, k] = matrix(lhs)?;
     let fits = rows == m && right(matrix(rhs)?, k, n);
-    let types = [lhs.dtype, rhs.dtype];
-    let product = Product { m, k, n, types };
-    fits.then(|| product.cost(kind, CostLimit::Exact, shapes))?
+    fits.then(|| cost([m, k, n], kind, CostLimit::Exact, shapes))?
 }
 
 /// `[m, k] × [groups, k, n] → [m, n]`: each row belongs to one group or to none. The matrices of groups without rows are not
@@ -81,9 +68,8 @@ pub(super) fn grouped(shapes: &CallShapes<'_>) -> Option<ShapeCost> {
         return None;
     };
     let fits = rows == m && right([first, second], k, n);
-    let types = [lhs.dtype, rhs.dtype];
-    let product = Product { m, k, n, types };
-    fits.then(|| product.cost(KernelKind::GroupedMatmul, CostLimit::AtMost, shapes))?
+    let kind = KernelKind::GroupedMatmul;
+    fits.then(|| cost([m, k, n], kind, CostLimit::AtMost, shapes))?
 }
 
 /// `[m, k]ᵀ × [m, n] → [groups, k, n]`: the rows of each group give its matrix.
@@ -94,16 +80,9 @@ pub(super) fn transposed_grouped(shapes: &CallShapes<'_>) -> Option<ShapeCost> {
     };
     let [rows, columns] = matrix(rhs)?;
     let fits = columns == n && right(matrix(lhs)?, rows, k);
-    let types = [lhs.dtype, rhs.dtype];
-    // The rows are what is summed over.
-    let product = Product {
-        m: rows,
-        k,
-        n,
-        types,
-    };
     let kind = KernelKind::TransposedGroupedMatmul;
-    fits.then(|| product.cost(kind, CostLimit::AtMost, shapes))?
+    // The rows are what is summed over.
+    fits.then(|| cost([rows, k, n], kind, CostLimit::AtMost, shapes))?
 }
 
 /// A product whose left operand is gathered from all devices, or whose result is divided among them. How many there are
@@ -123,18 +102,19 @@ pub(super) fn collective(shapes: &CallShapes<'_>) -> Option<ShapeCost> {
     } else {
         return None;
     };
-    let types = [lhs.dtype, rhs.dtype];
-    let cost = Product { m, k, n, types }.cost(kind, CostLimit::Exact, shapes)?;
     Some(ShapeCost {
         received_bytes: moved.bytes()?.checked_mul(m / part - 1),
-        ..cost
+        ..cost([m, k, n], kind, CostLimit::Exact, shapes)?
     })
 }
 
 /// An operand whose parts on all devices are the result, or the other way round.
 pub(super) fn moved(kind: KernelKind, shapes: &CallShapes<'_>) -> Option<ShapeCost> {
-    let operands = shapes.operands.iter().copied();
-    let mut data = operands.filter(|array| array.dims.len() >= 2 && array.dtype != "s32");
+    let mut data = shapes
+        .operands
+        .iter()
+        .copied()
+        .filter(|array| array.dims.len() >= 2 && array.dtype != "s32");
     let (part, None) = (data.next()?, data.next()) else {
         return None;
     };
@@ -144,7 +124,8 @@ pub(super) fn moved(kind: KernelKind, shapes: &CallShapes<'_>) -> Option<ShapeCo
     } else {
         (result, part)
     };
-    let (of_small, of_large) = (small.elements()?, large.elements()?);
+    let of_small = small.elements()?;
+    let of_large = large.elements()?;
     let devices = of_large.checked_div(of_small)?;
     let is_divided = small.dtype == large.dtype && devices > 1 && of_small * devices == of_large;
     let received = small.bytes()?.checked_mul(devices - 1)?;

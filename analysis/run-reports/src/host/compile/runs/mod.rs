@@ -21,13 +21,12 @@ pub struct RunCompilations<'a> {
 impl<'a> RunCompilations<'a> {
     /// Those of the run that `model` holds.
     pub fn new(run: &'a str, model: &TraceModel, report: &'a CompileReport) -> Self {
-        let zero_unix_ns = model
-            .sources()
-            .iter()
-            .find_map(trace_model::Source::zero_unix_ns);
         Self {
             run,
-            zero_unix_ns,
+            zero_unix_ns: model
+                .sources()
+                .iter()
+                .find_map(trace_model::Source::zero_unix_ns),
             report,
         }
     }
@@ -190,7 +189,8 @@ impl CompileRuns {
         let mut before = Before::default();
         let mut functions: BTreeMap<(usize, &str), RunFunction> = BTreeMap::new();
         let mut days: BTreeMap<String, CompileDay> = BTreeMap::new();
-        let (mut list, mut unknown) = (Vec::new(), 0);
+        let mut list = Vec::new();
+        let mut unknown = 0;
         for (at, run) in runs.iter().enumerate() {
             for compilation in &run.report.list {
                 let (why, saved_ps) = before.judge(run.run, compilation);
@@ -267,8 +267,12 @@ impl CompileRuns {
             "{compiled} in {runs} took {}, {} of it in the compiler or its cache.",
             self.wall_ps, self.compile_ps
         )];
-        let others = self.functions.iter().filter(|row| row.compilations == 0);
-        let others: Picos = others.map(|row| row.wall_ps).sum();
+        let others: Picos = self
+            .functions
+            .iter()
+            .filter(|row| row.compilations == 0)
+            .map(|row| row.wall_ps)
+            .sum();
         if others > Picos::ZERO {
             said.push(format!("Phases that belong to none of them took {others}."));
         }
@@ -366,8 +370,8 @@ fn why(
     }
     let Some((before_run, before)) = last else {
         if now.again.is_some() {
-            let changes = recorded_changes(now);
-            let changes = changes.unwrap_or_else(|| "what changed is not recorded".to_owned());
+            let changes =
+                recorded_changes(now).unwrap_or_else(|| "what changed is not recorded".to_owned());
             return format!("it had run before, compiled before the capture began: {changes}");
         }
         return "the first compilation of this function in these runs".to_owned();
@@ -444,9 +448,8 @@ fn changed_types(before: &[String], now: &[String]) -> Option<String> {
 /// Parts of a cache key whose hashes differ.
 fn changed_parts(before: &[KeyPart], now: &[KeyPart]) -> Vec<String> {
     let hash = |part: &str| before.iter().find(|known| known.part == part);
-    let differs = |now: &&KeyPart| hash(&now.part).is_some_and(|known| known.hash != now.hash);
     now.iter()
-        .filter(differs)
+        .filter(|now| hash(&now.part).is_some_and(|known| known.hash != now.hash))
         .map(|now| now.part.clone())
         .collect()
 }
