@@ -135,7 +135,10 @@ fn of_program(out: &mut String, program: &JudgedProgram) {
             &lines,
         );
     }
-    if let Ok(peak) = &contents.peak {
+    // An estimate has no padding: it neither meets a limit nor breaks it.
+    if let Ok(peak) = &contents.peak
+        && peak.is_planned
+    {
         let most = (peak.bytes as f64 * ROOM).ceil() as u64;
         let lines = [
             "name = \"peak memory\"".to_owned(),
