@@ -12,8 +12,7 @@ pub(super) fn trip_count(config: &[u8]) -> Option<u64> {
             .get("known_trip_count")
             .or_else(|| config.get("knownTripCount"))?
             .get("n")?;
-        // 64-bit numbers are text in the JSON form of protocol buffers.
-        return count.as_u64().or_else(|| count.as_str()?.parse().ok());
+        return number(count);
     }
     let WireValue::Bytes(known) = field(config, 1)? else {
         return None;
@@ -22,6 +21,25 @@ pub(super) fn trip_count(config: &[u8]) -> Option<u64> {
         WireValue::Varint(count) => i64::try_from(count).ok()?.try_into().ok(),
         _ => None,
     }
+}
+
+/// Operations that the author of a kernel declares: `{"custom_call_config":{"cost_estimate":{"flops":"8"}}}`. None at all
+/// are not declared.
+pub(super) fn declared_flops(config: &[u8]) -> Option<u64> {
+    const KEY: &[u8] = b"cost_estimate";
+    // Kernels are long texts in it, and most declare nothing.
+    if !config.windows(KEY.len()).any(|part| part == KEY) {
+        return None;
+    }
+    let config: Json = serde_json::from_slice(config).ok()?;
+    let kernel = config.get("custom_call_config").unwrap_or(&config);
+    let flops = kernel.get("cost_estimate")?.get("flops");
+    flops.and_then(number).filter(|&flops| flops > 0)
+}
+
+/// 64-bit numbers are text in the JSON form of protocol buffers.
+fn number(value: &Json) -> Option<u64> {
+    value.as_u64().or_else(|| value.as_str()?.parse().ok())
 }
 
 /// The first field with a number, if the whole message can be read.
@@ -38,7 +56,7 @@ fn field(message: &[u8], wanted: u32) -> Option<WireValue> {
 
 #[cfg(test)]
 mod tests {
-    use super::trip_count;
+    use super::*;
 
     #[test]
     fn reads_trip_count_in_json_and_protobuf() {
@@ -52,5 +70,15 @@ mod tests {
         assert_eq!(trip_count(br#"{"known_trip"#), None);
         assert_eq!(trip_count(&[0x0a, 0x03, 0x08]), None);
         assert_eq!(trip_count(b""), None);
+    }
+
+    #[test]
+    fn reads_what_kernels_declare() {
+        let config = br#"{"custom_call_config":{"body":"QQ==","cost_estimate":{"flops":"268435456","bytes_accessed":"8"}}}"#;
+        assert_eq!(declared_flops(config), Some(268_435_456));
+        let none = br#"{"custom_call_config":{"cost_estimate":{"flops":"0"}}}"#;
+        assert_eq!(declared_flops(none), None);
+        assert_eq!(declared_flops(br#"{"custom_call_config":{}}"#), None);
+        assert_eq!(declared_flops(br#"{"cost_estimate"#), None);
     }
 }

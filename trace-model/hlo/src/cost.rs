@@ -3,8 +3,9 @@
 //! | quantity | counted as | source |
 //! |---|---|---|
 //! | operations of matrix products | two for each multiplication, see [`MatrixProduct`](crate::MatrixProduct) | `HloCostAnalysis` of XLA |
+//! | operations of kernels | as declared (`cost_estimate`), otherwise unknown | the author of the kernel |
 //! | other operations | one for each element of the result, of the operand for reductions; no transcendentals | `HloCostAnalysis`, which does not count the elements that reductions start with |
-//! | bytes | each operand is read once and the result written once; of slices, gathers and updates, what they touch | shapes |
+//! | bytes | each operand is read once and the result written once; of slices, gathers, scatters and updates, what they touch | shapes |
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
@@ -22,7 +23,6 @@ pub struct CostAnalysis<'m> {
     module: &'m HloModule,
     flops: HashMap<ComputationId, Option<InstructionFlops>>,
     reads: HashMap<ComputationId, ParameterReads>,
-    views: HashMap<ComputationId, bool>,
     rounded: u64,
 }
 
@@ -62,13 +62,12 @@ impl<'m> CostAnalysis<'m> {
             module,
             flops: HashMap::new(),
             reads: HashMap::new(),
-            views: HashMap::new(),
             rounded: 0,
         }
     }
 
-    /// Operations of one execution; those of a loop are in its body. `None` if a matrix product in it cannot be
-    /// counted.
+    /// Operations of one execution; those of a loop are in its body, those of a kernel as its author declares them. `None`
+    /// if a matrix product in it cannot be counted, or a kernel declares none.
     pub fn flops(&mut self, instruction: &Instruction) -> Option<InstructionFlops> {
         self.flops_at(instruction, 0)
     }
@@ -97,6 +96,9 @@ impl<'m> CostAnalysis<'m> {
                     .filter(|&all| all > 1)
                     .unwrap_or(0),
             ),
+            "custom-call" if instruction.is_kernel() => {
+                InstructionFlops::elements(instruction.attributes().declared_flops?)
+            }
             _ => InstructionFlops::default(),
         })
     }
@@ -147,15 +149,16 @@ impl<'m> CostAnalysis<'m> {
             let whole = operand.bytes();
             let read = match &reads {
                 Some(reads) => reads.get(&number).copied().unwrap_or(whole).min(whole),
-                None => read_by(instruction, id, whole),
+                None => self.read_by(instruction, number, whole),
             };
             if let Some(array) = operand.arrays().first() {
                 add(&mut out, array.memory_space, Access::Read, read);
             }
         }
-        let update = self.update(body, instruction);
-        for array in instruction.arrays() {
-            let written = update.unwrap_or_else(|| array.bytes().unwrap_or(0));
+        let updates = self.module.updates_in_place(instruction);
+        for (part, array) in instruction.arrays().into_iter().enumerate() {
+            let update = updates.iter().find(|it| it.part == part);
+            let written = update.map_or_else(|| array.bytes().unwrap_or(0), |it| it.bytes);
             add(&mut out, array.memory_space, Access::Write, written);
         }
         out
@@ -199,8 +202,7 @@ impl<'m> CostAnalysis<'m> {
                 continue;
             }
             let inner = fused(user);
-            let is_view =
-                &*user.opcode == "bitcast" || inner.is_some_and(|inner| self.is_view(inner));
+            let is_view = module.is_view(user);
             for (at, &operand) in user.operands.iter().enumerate() {
                 let Some(&(number, whole)) = values.get(&operand) else {
                     continue;
@@ -217,7 +219,7 @@ impl<'m> CostAnalysis<'m> {
                         .unwrap_or(whole),
                     // What is handed on to a loop or a call, and is no result.
                     None if &*user.opcode == "tuple" && Some(id) != root => whole,
-                    None => read_by(user, operand, whole),
+                    None => self.read_by(user, at, whole),
                 };
                 let sum = reads.entry(number).or_default();
                 // Bytes that two instructions read count once.
@@ -229,21 +231,19 @@ impl<'m> CostAnalysis<'m> {
         reads
     }
 
-    /// Whether a fusion only reinterprets its operand.
-    fn is_view(&mut self, body: ComputationId) -> bool {
-        let module = self.module;
-        *self.views.entry(body).or_insert_with(|| {
-            let is_view = |it: &Instruction| matches!(&*it.opcode, "parameter" | "bitcast");
-            module.instructions_of(body).iter().all(is_view)
-        })
-    }
-
-    /// Bytes written to a result that is updated in place.
-    fn update(&self, body: Option<ComputationId>, instruction: &Instruction) -> Option<u64> {
-        let root = body.map_or(Some(instruction), |body| self.module.root(body))?;
-        let is_update = &*root.opcode == "dynamic-update-slice";
-        let update = self.module.operands(root).nth(1).filter(|_| is_update)?;
-        Some(update.bytes())
+    /// Bytes of an operand that an instruction reads.
+    fn read_by(&self, user: &Instruction, operand: usize, whole: u64) -> u64 {
+        match &*user.opcode {
+            "slice" | "dynamic-slice" | "gather" if operand == 0 => user.bytes().min(whole),
+            "dynamic-update-slice" if operand == 0 => 0,
+            // What is there is combined with the updates.
+            "scatter" => {
+                let update = self.module.update_of(user, operand);
+                update.map_or(whole, |it| it.bytes().min(whole))
+            }
+            "tuple" | "get-tuple-element" => 0,
+            _ => whole,
+        }
     }
 }
 
@@ -251,17 +251,6 @@ impl<'m> CostAnalysis<'m> {
 fn fused(instruction: &Instruction) -> Option<ComputationId> {
     let is_fusion = &*instruction.opcode == "fusion";
     instruction.called.first().copied().filter(|_| is_fusion)
-}
-
-/// Bytes of an operand that an instruction reads.
-fn read_by(user: &Instruction, operand: InstructionId, whole: u64) -> u64 {
-    let is_first = user.operands.first() == Some(&operand);
-    match &*user.opcode {
-        "slice" | "dynamic-slice" | "gather" if is_first => user.bytes().min(whole),
-        "dynamic-update-slice" if is_first => 0,
-        "tuple" | "get-tuple-element" => 0,
-        _ => whole,
-    }
 }
 
 fn add(out: &mut Vec<MemoryAccess>, space: u64, access: Access, bytes: u64) {

@@ -19,6 +19,8 @@ pub struct Attributes {
     pub collective: Option<Box<CollectiveAttributes>>,
     /// The kernel that a `custom-call` runs.
     pub custom_call_target: Option<String>,
+    /// Operations of a kernel, as its author declares them: `cost_estimate`.
+    pub declared_flops: Option<u64>,
     /// Trip count of a `while`, if the compiler states it; see [`HloModule::trip_count`](crate::HloModule::trip_count).
     pub trip_count: Option<u64>,
     /// `send` and `recv` to and from the host.

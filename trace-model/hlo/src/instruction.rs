@@ -7,6 +7,32 @@ use crate::syntax::{ArrayShape, Shape};
 use super::counter::CounterPart;
 use super::facts::Attributes;
 
+/// Targets of custom calls that make no value.
+const MARKS: [&str; 9] = [
+    "AllocateBuffer",
+    "AssumeGatherIndicesInBound",
+    "ConcatBitcast",
+    "LayoutConstraint",
+    "SPMDFullToShardShape",
+    "SPMDShardToFullShape",
+    "Sharding",
+    "annotate_device_placement",
+    "mhlo.optimization_barrier",
+];
+
+/// Targets of custom calls that only move or sort elements.
+const MOVES: [&str; 9] = [
+    "MoveToDevice",
+    "MoveToHost",
+    "PadToStatic",
+    "SliceToDynamic",
+    "TopK",
+    "X64Combine",
+    "X64SplitHigh",
+    "X64SplitLow",
+    "mhlo.topk",
+];
+
 /// Index of a computation in its module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ComputationId(pub(super) u32);
@@ -117,6 +143,19 @@ impl Instruction {
     /// instructions, JAX puts them into a scope.
     pub fn is_rematerialized(&self) -> bool {
         self.name.contains(".remat") || self.op_name.contains("rematted_computation")
+    }
+
+    /// Whether a custom call makes no value: it names, marks or places one, or is memory for one.
+    pub fn moves_nothing(&self) -> bool {
+        let target = self.attributes().custom_call_target.as_deref();
+        target.is_some_and(|it| MARKS.contains(&it) || it.starts_with("xla.sdy."))
+    }
+
+    /// Whether it is a custom call that may compute anything.
+    pub fn is_kernel(&self) -> bool {
+        let target = self.attributes().custom_call_target.as_deref();
+        let only_moves = self.moves_nothing() || target.is_some_and(|it| MOVES.contains(&it));
+        &*self.opcode == "custom-call" && !only_moves
     }
 
     /// Attributes that only some instructions have.

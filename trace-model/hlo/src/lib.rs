@@ -29,6 +29,7 @@ mod config;
 mod cost;
 mod counter;
 mod facts;
+mod in_place;
 mod index;
 mod instruction;
 mod live;
@@ -56,7 +57,7 @@ pub use facts::{
 pub use instruction::{ComputationId, Instruction, InstructionId};
 pub use live::{
     Executions, LivePeak, executions, main_memory_bytes, peak_of_live_bytes, started_result,
-    values_at_peak,
+    sum_of_execution, values_at_peak,
 };
 pub use matching::{
     DividedFusion, MatchedInstruction, ProgramMatch, ScheduleDifference, opcodes_inside,

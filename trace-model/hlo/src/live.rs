@@ -56,6 +56,38 @@ pub fn executions(module: &HloModule) -> Vec<Executions> {
     out
 }
 
+/// Sum over one execution of what each instruction takes by itself: the body of a loop as often as it is known to run, and
+/// of the branches of a conditional the one with the most.
+pub fn sum_of_execution(module: &HloModule, own: &[u64]) -> u64 {
+    let mut sums: Vec<u64> = Vec::with_capacity(module.computations.len());
+    // Callers come after what they call.
+    for computation in module.computation_ids() {
+        let mut sum = 0_u64;
+        for (id, it) in module.iter_of(computation) {
+            let of = |called: &ComputationId| sums.get(called.index()).copied().unwrap_or(0);
+            let called = it.called.iter();
+            let called = match (&*it.opcode, module.loop_body(it)) {
+                ("conditional", _) => called.map(of).max().unwrap_or(0),
+                (_, Some((body, condition))) => {
+                    let known = module.trip_count(it);
+                    let turns = known.unwrap_or(1);
+                    // A condition is asked once more than it lets the body run.
+                    let asked = turns.saturating_add(u64::from(known.is_some()));
+                    let body = of(&body).saturating_mul(turns);
+                    body.saturating_add(of(&condition).saturating_mul(asked))
+                }
+                _ => called.map(of).fold(0, u64::saturating_add),
+            };
+            let own = own.get(id.index()).copied().unwrap_or(0);
+            sum = sum.saturating_add(own).saturating_add(called);
+        }
+        sums.push(sum);
+    }
+    let of_roots = sums.iter().zip(roots(module));
+    let of_roots = of_roots.filter(|(_, is_root)| *is_root);
+    of_roots.fold(0, |all, (sum, _)| all.saturating_add(*sum))
+}
+
 /// The entry computation; where the text ends before it, those that nothing calls.
 fn roots(module: &HloModule) -> Vec<bool> {
     let mut is_root = vec![module.entry.is_none(); module.computations.len()];
@@ -128,15 +160,11 @@ pub fn main_memory_bytes(shape: Option<&Shape<'_>>) -> u64 {
 }
 
 /// Whether a value lies in the memory of its operands.
-fn is_alias(module: &HloModule, it: &Instruction) -> bool {
-    let in_place = |opcode: &str| opcode == "dynamic-update-slice";
+fn is_alias(it: &Instruction) -> bool {
     match &*it.opcode {
         "tuple" | "get-tuple-element" | "bitcast" | "while" | "opt-barrier" | "parameter" => true,
-        "fusion" => {
-            let root = it.called.first().and_then(|&body| module.root(body));
-            root.is_some_and(|root| in_place(&root.opcode))
-        }
-        opcode => in_place(opcode) || opcode.ends_with("-done"),
+        "custom-call" => it.moves_nothing() && !it.operands.is_empty(),
+        opcode => opcode.ends_with("-done"),
     }
 }
 
@@ -154,20 +182,23 @@ fn sizes_written_in_place(module: &HloModule, it: &Instruction) -> Vec<u64> {
         "while",
     ];
     let opcode = it.opcode.strip_suffix("-start").unwrap_or(&it.opcode);
-    if never.contains(&opcode) || is_alias(module, it) {
+    if never.contains(&opcode) {
+        return Vec::new();
+    }
+    sizes_allocated(module, it)
+}
+
+/// Bytes in main memory of each result of an instruction that lies in the memory of no operand.
+fn sizes_allocated(module: &HloModule, it: &Instruction) -> Vec<u64> {
+    if is_alias(it) {
         return Vec::new();
     }
     let arrays = started_result(it).map(Shape::arrays).unwrap_or_default();
-    let in_main_memory = arrays.iter().filter(|array| array.memory_space == HBM);
-    in_main_memory.filter_map(|array| array.bytes()).collect()
-}
-
-/// Bytes in main memory that an instruction needs for its result.
-fn allocated(module: &HloModule, it: &Instruction) -> u64 {
-    if is_alias(module, it) {
-        return 0;
-    }
-    main_memory_bytes(started_result(it))
+    let updates = module.updates_in_place(it);
+    let own = arrays.iter().enumerate().filter(|(part, array)| {
+        array.memory_space == HBM && updates.iter().all(|update| update.part != *part)
+    });
+    own.filter_map(|(_, array)| array.bytes()).collect()
 }
 
 /// The result of an instruction, or of the transfer that it starts. Results of starts have their operand, too: of copies
@@ -203,13 +234,17 @@ impl Lifetimes {
         for (at, &id) in order.iter().enumerate().rev() {
             let it = module.instruction(id)?;
             if !donated.contains(&id) {
-                *bytes.get_mut(at)? = allocated(module, it);
+                let sizes = sizes_allocated(module, it).into_iter();
+                *bytes.get_mut(at)? = sizes.fold(0, u64::saturating_add);
             }
             let own = ends.get_mut(at)?;
             *own = if Some(id) == root { last } else { *own };
-            let until = if is_alias(module, it) { *own } else { at };
-            for end in it.operands.iter().filter_map(|id| place.get(id)) {
-                if let Some(end) = ends.get_mut(*end) {
+            let own = *own;
+            let updates = module.updates_in_place(it);
+            for (number, id) in it.operands.iter().enumerate() {
+                let lends = is_alias(it) || updates.iter().any(|it| it.operand == number);
+                let until = if lends { own } else { at };
+                if let Some(end) = place.get(id).and_then(|&end| ends.get_mut(end)) {
                     *end = (*end).max(until);
                 }
             }
@@ -370,6 +405,47 @@ mod tests {
         );
         let cut = TextProgram::read(&TEXT[..TEXT.find("ENTRY").unwrap()]).unwrap();
         assert!(executions(&cut.module).iter().all(|it| it.times == 1));
+    }
+
+    /// One execution takes one branch of a conditional: the one with the most counts.
+    #[test]
+    fn branches_are_not_added_up() {
+        let branch = |name: &str, ops: &str| {
+            format!(
+                "%{name} (p.{name}: f32[8]) -> f32[8] {{\n  %p.{name} = f32[8]{{0}} parameter(0)\n{ops}  \
+                 ROOT %r.{name} = f32[8]{{0}} negate(%p.{name})\n}}\n\n"
+            )
+        };
+        let text = format!(
+            "HloModule m\n\n{}{}ENTRY %main (i: s32[], x: f32[8]) -> f32[8] {{\n  %i = s32[] parameter(0)\n  \
+             %x = f32[8]{{0}} parameter(1)\n  %c = f32[8]{{0}} conditional(%i, %x, %x), \
+             branch_computations={{%few, %many}}\n  ROOT %n = f32[8]{{0}} negate(%c)\n}}\n",
+            branch("few", ""),
+            branch("many", "  %e.many = f32[8]{0} exponential(%p.many)\n"),
+        );
+        let sum_of = |text: &str, counted: &[&str]| {
+            let module = TextProgram::read(text).unwrap().module;
+            let all = module.instructions.iter();
+            let own = all.map(|it| u64::from(counted.contains(&&*it.opcode)));
+            sum_of_execution(&module, &own.collect::<Vec<_>>())
+        };
+        assert_eq!(sum_of(&text, &["negate", "exponential"]), 3);
+        assert_eq!(sum_of(TEXT, &["slice"]), 3);
+    }
+
+    /// A table is in memory once, although a fusion has it in its result beside another value.
+    #[test]
+    fn updates_in_place_need_no_memory() {
+        let text = "HloModule m, is_scheduled=true\n\n\
+            %f (p: f32[4,16], u: f32[16]) -> (f32[4,16], bf16[16]) {\n  \
+            %p = f32[4,16]{1,0} parameter(0)\n  %u = f32[16]{0} parameter(1)\n  %z = s32[] constant(0)\n  \
+            %d = f32[4,16]{1,0} dynamic-update-slice(%p, %u, %z, %z)\n  %c = bf16[16]{0} convert(%u)\n  \
+            ROOT %t = (f32[4,16]{1,0}, bf16[16]{0}) tuple(%d, %c)\n}\n\n\
+            ENTRY %main (r: f32[16]) -> (f32[4,16], bf16[16]) {\n  %r = f32[16]{0} parameter(0)\n  \
+            %a = f32[4,16]{1,0} custom-call(), custom_call_target=\"AllocateBuffer\"\n  \
+            ROOT %fu = (f32[4,16]{1,0}, bf16[16]{0}) fusion(%a, %r), kind=kLoop, calls=%f\n}\n";
+        let module = TextProgram::read(text).unwrap().module;
+        assert_eq!(peak_of_live_bytes(&module).unwrap().bytes, 64 + 256 + 32);
     }
 
     #[test]

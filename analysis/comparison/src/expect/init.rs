@@ -126,7 +126,10 @@ fn of_program(out: &mut String, program: &JudgedProgram) {
         let lines = format!("max_flops = {}", contents.flops);
         entry(out, &what, "operations", &lines);
     }
-    if let Ok(peak) = &contents.peak {
+    // An estimate has no padding: it neither meets a limit nor breaks it.
+    if let Ok(peak) = &contents.peak
+        && peak.is_planned
+    {
         let most = (peak.bytes as f64 * ROOM).ceil() as u64;
         let what = format!("{} now, and 5 % more.", in_bytes(peak.bytes));
         entry(

@@ -75,10 +75,12 @@ impl JudgedProgram {
             }
             Condition::PeakMemory(max) => self.peak(*max),
             Condition::Flops(max) => {
-                let flops = Some(self.contents.flops).filter(|_| self.contents.uncounted == 0);
-                self.sum(flops, *max, Unit::Flop)
+                let unknown = counted(self.contents.uncounted, "instruction");
+                let why = format!("the operations of {unknown} are not known");
+                let why = Some(why).filter(|_| self.contents.uncounted > 0);
+                self.sum(self.contents.flops, why, *max, Unit::Flop)
             }
-            Condition::Traffic(max) => self.sum(Some(self.contents.hbm_bytes), *max, Unit::Bytes),
+            Condition::Traffic(max) => self.sum(self.contents.hbm_bytes, None, *max, Unit::Bytes),
             Condition::Donated(name) => self.donated(name),
             // Conditions on runs.
             Condition::CompilesInSteps(_) | Condition::ShareOf(_) => {
@@ -266,29 +268,34 @@ impl JudgedProgram {
             };
         }
         let module = &self.timed.module;
-        let types = |it: &Instruction| {
-            let operands = module.operands(it).take(2);
-            let types = operands.map(|it| it.arrays().first().map(|array| array.dtype));
-            types.collect::<Option<Vec<_>>>()
+        let types = |id: &InstructionId| {
+            let operands = module.instruction(*id).into_iter();
+            let operands = operands.flat_map(|it| module.operands(it).take(2));
+            let types = operands.filter_map(|it| it.arrays().first().map(|array| array.dtype));
+            types.collect::<Vec<_>>()
         };
-        let others: Vec<InstructionId> = found
-            .iter()
-            .filter(|id| {
-                let types = module.instruction(**id).and_then(types);
-                types.is_some_and(|types| types.iter().any(|&own| own != dtype))
-            })
-            .copied()
-            .collect();
+        let is_other = |id: &&InstructionId| types(id).into_iter().any(|own| own != dtype);
+        // Values from outside of a region are not among the operands.
+        let unknown = found.iter().filter(|id| types(id).len() < 2).count();
+        let missing = missing.or_else(|| {
+            let products = counted(unknown, "matrix product");
+            (unknown > 0).then(|| format!("not all types of {products} are known"))
+        });
+        let others: Vec<InstructionId> = found.iter().filter(is_other).copied().collect();
         let ops = self.ops(if others.is_empty() { &found } else { &others });
         let all = number::count(found.len() as f64);
         match (missing, others.len()) {
             (Some(why), 0) => Answer::unknown(format!(
-                "the operands of {all} matrix products are {dtype}; there may be more, because {why}"
+                "no operand of {all} matrix products is known to be other than {dtype}, but {why}"
             )),
-            (None, 0) if found.len() == 1 => {
-                Answer::new(Verdict::Met, format!("the operands of the matrix product are {dtype}"))
-            }
-            (None, 0) => Answer::new(Verdict::Met, format!("the operands of {all} matrix products are {dtype}")),
+            (None, 0) if found.len() == 1 => Answer::new(
+                Verdict::Met,
+                format!("the operands of the matrix product are {dtype}"),
+            ),
+            (None, 0) => Answer::new(
+                Verdict::Met,
+                format!("the operands of {all} matrix products are {dtype}"),
+            ),
             (_, others) => Answer::new(
                 Verdict::NotMet,
                 format!(
@@ -385,12 +392,12 @@ impl JudgedProgram {
                     peak.how(),
                     in_bytes(max)
                 );
-                // Between the two, the compiler's plan may keep the limit where the estimate does not.
-                let is_close = peak.bytes > max && peak.bytes / 5 * 4 <= max;
-                if is_close && !peak.is_planned {
-                    return Answer::unknown(format!("{found}: too close to tell without a plan"));
+                match peak.fits(max) {
+                    Some(fits) => Answer::met_if(fits, found),
+                    None => Answer::unknown(format!(
+                        "{found}: too close to tell without a plan, which has the padding"
+                    )),
                 }
-                Answer::met_if(peak.bytes <= max, found)
             }
             Err(_) if self.timed.origin == ProgramOrigin::OpTexts => {
                 Answer::unknown("peak memory is not known: the capture does not hold the program")
@@ -400,18 +407,17 @@ impl JudgedProgram {
     }
 
     /// Judges a sum over one execution of the program.
-    fn sum(&self, found: Option<u64>, max: u64, unit: Unit) -> Answer {
+    fn sum(&self, found: u64, unknown: Option<String>, max: u64, unit: Unit) -> Answer {
         if self.timed.origin == ProgramOrigin::OpTexts {
             return Answer::unknown(
                 "the capture does not hold the program: what is inside fusions is not known",
             );
         }
-        let Some(found) = found else {
-            return Answer::unknown("the operations of a matrix product cannot be counted");
-        };
         let text = |sum: u64| number::value(sum as f64, unit);
+        let of_all = self.contents.devices;
+        let of_all = of_all.map_or_else(String::new, |all| format!(" of all {all} partitions"));
         let said = format!(
-            "{} counted from shapes, expected at most {}",
+            "{} counted from shapes{of_all}, expected at most {}",
             text(found),
             text(max)
         );
@@ -426,7 +432,7 @@ impl JudgedProgram {
             };
         }
         let loops = "it is not known how often a loop runs".to_owned();
-        let why = self.missing.clone();
+        let why = self.missing.clone().or(unknown);
         match why.or(self.contents.is_least.then_some(loops)) {
             Some(why) => Answer::unknown(format!("{said}; it may be more, because {why}")),
             None => Answer::new(Verdict::Met, said),

@@ -19,13 +19,14 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use crate::compare::{
-    BoundSides, CompareOptions, Comparison, Summary, are_computed, compare, matched_classes,
-    without_repeated,
+    BoundSides, CompareOptions, Comparison, RunValue, Summary, are_computed, compare,
+    matched_classes, without_repeated,
 };
 use measure::MetricOfBoth;
 use metrics::{written_difference, written_unit};
 use proof::{NoiseVerdict, proof};
 use report::statement;
+use run_reports::hlo::PeakMemory;
 
 pub use config::{Comparable, GateConfig, GateConfigError, GateDefaults, OnMismatch};
 pub use limits::{Budget, GateLevel, Regression, StepAggregate};
@@ -167,6 +168,13 @@ fn judge_budget(
         gate.message.push_str(&only_a_bound(why));
         return gate;
     }
+    let is_near = |max| is_near_estimate(sides.runs, &budget.metric, max);
+    if budget.max.is_some_and(is_near) {
+        gate.message.push_str(
+            ", but only an estimate without padding is known: a limit needs the compiler's plan",
+        );
+        return gate;
+    }
     let steps = measured.steps();
     if measured.is_series
         && !sides.are_computed()
@@ -189,6 +197,26 @@ fn judge_budget(
     }
     gate.status = if exceeds { Status::Fail } else { Status::Pass };
     gate
+}
+
+/// Peak memory that is no plan of the compiler, if this is one.
+pub fn estimated_peak(value: &RunValue) -> Option<PeakMemory> {
+    let peak = PeakMemory {
+        bytes: value.value? as u64,
+        is_planned: false,
+    };
+    value.of.ends_with(peak.how()).then_some(peak)
+}
+
+/// Whether a limit is so near to an estimate of peak memory that the compiler's plan may be on either side of it.
+fn is_near_estimate(runs: &[Summary], metric: &str, max: f64) -> bool {
+    let Ok(found) = metrics::find(metric) else {
+        return false;
+    };
+    let max = (max * found.scale) as u64;
+    let known = runs.iter().filter_map(|run| run.value(&found.id));
+    let mut peaks = known.filter_map(estimated_peak);
+    peaks.any(|peak| peak.fits(max).is_none())
 }
 
 /// What a gate says that a lower bound does not decide.

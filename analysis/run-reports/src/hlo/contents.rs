@@ -7,7 +7,7 @@ use facts::prelude::*;
 use hardware::ici::CollectiveKind;
 use hlo::{
     CostAnalysis, Executions, FusionKind, HloModule, Instruction, InstructionId, executions,
-    peak_of_live_bytes, running_computations,
+    peak_of_live_bytes, running_computations, sum_of_execution,
 };
 use trace_model::MemorySpace;
 
@@ -33,9 +33,9 @@ pub struct ProgramContents {
     pub donors: usize,
     /// Whether the text ends before the program does, so that counts are not known.
     pub is_cut: bool,
-    /// Operations; without those of `uncounted` products.
+    /// Operations; without those of `uncounted` instructions.
     pub flops: u64,
-    /// Matrix products whose operations cannot be counted.
+    /// Matrix products whose operations cannot be counted, and kernels that declare none.
     pub uncounted: usize,
     /// Bytes read from and written to main memory.
     pub hbm_bytes: u64,
@@ -43,6 +43,10 @@ pub struct ProgramContents {
     pub peak: Result<PeakMemory, String>,
     /// A loop of unknown length counts once.
     pub is_least: bool,
+    /// Of the branches of a conditional, only one runs.
+    pub has_branches: bool,
+    /// Number of devices whose work these are the sums of, where the program is not divided among them yet.
+    pub devices: Option<u64>,
 }
 
 /// Instructions of one sort.
@@ -83,6 +87,23 @@ pub struct PeakMemory {
     pub is_planned: bool,
 }
 
+impl PeakMemory {
+    /// Whether a program needs at most so many bytes; `None` if an estimate does not tell. Padding to tiles of 8 × 128
+    /// elements takes up to 1,024 times the bytes of the elements, and a compiler that writes more values into the memory
+    /// of others than the estimate does needs a part of it.
+    pub fn fits(self, max: u64) -> Option<bool> {
+        const MOST_PADDED: u64 = 8 * 128;
+        const MOST_SHARED: u64 = 4;
+        if self.is_planned {
+            return Some(self.bytes <= max);
+        }
+        if self.bytes.saturating_mul(MOST_PADDED) <= max {
+            return Some(true);
+        }
+        (self.bytes / MOST_SHARED > max).then_some(false)
+    }
+}
+
 impl ProgramContents {
     /// What a program consists of; `plan` is the peak that the compiler planned, if recorded.
     pub fn of(module: &HloModule, plan: Option<u64>) -> Self {
@@ -114,9 +135,11 @@ impl ProgramContents {
             hbm_bytes: 0,
             peak,
             is_least: false,
+            has_branches: false,
+            devices: devices_together(module),
         };
-        let times = executions(module);
-        let runs = running_computations(module);
+        let (mut own_flops, mut own_bytes) = (Vec::new(), Vec::new());
+        let (times, runs) = (executions(module), running_computations(module));
         let mut costs = CostAnalysis::new(module);
         for (id, instruction) in module.iter() {
             let place = instruction.computation.index();
@@ -124,10 +147,18 @@ impl ProgramContents {
             let runs = runs.get(place).copied().unwrap_or(true);
             out.is_least |= times.is_least && times.times > 0;
             out.sort(module, (id, instruction), times, runs);
-            if runs {
-                out.count(module, instruction, times, &mut costs);
-            }
+            out.has_branches |= runs && &*instruction.opcode == "conditional";
+            // What is inside of a fusion is a part of it.
+            let [flops, bytes] = if runs {
+                out.cost(module, instruction, &mut costs)
+            } else {
+                [0, 0]
+            };
+            own_flops.push(flops);
+            own_bytes.push(bytes);
         }
+        out.flops = sum_of_execution(module, &own_flops);
+        out.hbm_bytes = sum_of_execution(module, &own_bytes);
         out
     }
 
@@ -188,22 +219,16 @@ impl ProgramContents {
         }
     }
 
-    /// Adds what an instruction costs.
-    fn count(
+    /// Operations and bytes of an instruction by itself.
+    fn cost(
         &mut self,
         module: &HloModule,
         it: &Instruction,
-        times: Executions,
         costs: &mut CostAnalysis<'_>,
-    ) {
-        match costs.flops(it) {
-            Some(flops) => {
-                let all = flops.all.saturating_mul(times.times);
-                self.flops = self.flops.saturating_add(all);
-            }
-            None => self.uncounted += 1,
-        }
-        let bytes = if moves_nothing(&it.opcode) {
+    ) -> [u64; 2] {
+        let flops = costs.flops(it);
+        self.uncounted += usize::from(flops.is_none());
+        let bytes = if moves_nothing(&it.opcode) || it.moves_nothing() {
             0
         } else if it.opcode.ends_with("-start") {
             // The result of a start holds its operand, too.
@@ -218,10 +243,14 @@ impl ProgramContents {
                 .filter(|access| access.space == MemorySpace::Hbm);
             own.fold(0_u64, |sum, access| sum.saturating_add(access.bytes))
         };
-        self.hbm_bytes = self
-            .hbm_bytes
-            .saturating_add(bytes.saturating_mul(times.times));
+        [flops.map_or(0, |flops| flops.all), bytes]
     }
+}
+
+/// Devices among which the compiler is yet to divide the program.
+fn devices_together(module: &HloModule) -> Option<u64> {
+    let devices = module.devices.as_ref()?.partitions;
+    (devices > 1 && module.is_unpartitioned()).then_some(devices)
 }
 
 /// Whether an instruction only names values, or is the work of others.
@@ -247,11 +276,8 @@ fn moves_nothing(opcode: &str) -> bool {
 /// `bf16 × bf16 → f32`.
 fn types(module: &HloModule, it: &Instruction) -> String {
     let of = |it: &Instruction| it.arrays().first().map_or("?", |array| array.dtype);
-    let operands: Vec<&str> = module.operands(it).take(2).map(of).collect();
-    let operands = if operands.is_empty() {
-        vec!["?"]
-    } else {
-        operands
-    };
+    let mut operands: Vec<&str> = module.operands(it).take(2).map(of).collect();
+    // Values from outside of a region are not known.
+    operands.resize(2, "?");
     format!("{} → {}", operands.join(" × "), of(it))
 }

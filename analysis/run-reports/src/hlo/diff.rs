@@ -13,7 +13,7 @@ use hlo::{InstructionId, ProgramMatch, ScheduleDifference};
 
 use super::contents::{ContentSum, PeakMemory, ProgramContents};
 use super::differences::{ChangedParts, change, types};
-use super::sums::{ProgramSum, REMATERIALIZED, UNCOUNTED};
+use super::sums::{ProgramSum, REMATERIALIZED};
 use super::{HloOp, OPS_ALONE, ProgramOrigin, TimedProgram};
 
 /// How an instruction differs.
@@ -171,8 +171,9 @@ pub fn diff(
     let (peak, peak_change_bytes) = peaks([peak_of(0), peak_of(1)]);
     let mut notes = notes(&a, &b);
     notes.extend(not_compared(&found, are_ops));
-    if contents.iter().any(|it| it.uncounted > 0) && are_ops == [false, false] {
-        notes.push(UNCOUNTED.to_owned());
+    if are_ops == [false, false] {
+        let doubts: BTreeSet<String> = contents.iter().flat_map(ProgramContents::doubts).collect();
+        notes.extend(doubts);
     }
     let side = |cx: &Context<'_>| EnvironmentSide::new(environment(cx).into_iter().collect(), []);
     Ok(ProgramDiff {

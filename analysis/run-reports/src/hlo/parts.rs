@@ -3,7 +3,7 @@
 use facts::prelude::*;
 
 use super::contents::ProgramContents;
-use super::sums::{LOWER_LIMITS, ProgramPart, UNCOUNTED};
+use super::sums::{LOWER_LIMITS, ProgramPart};
 use super::{TimedProgram, chosen};
 
 /// The sums of the program that ran longest, or of the largest one.
@@ -34,13 +34,8 @@ pub fn program_parts(cx: &Context<'_>) -> Result<ProgramParts> {
     if let Err(why) = &contents.peak {
         notes.push(format!("Peak memory is unknown: {why}."));
     }
-    let doubts = [
-        (contents.is_least, LOWER_LIMITS),
-        (contents.uncounted > 0, UNCOUNTED),
-    ]
-    .into_iter()
-    .filter(|(is_so, _)| *is_so);
-    notes.extend(doubts.map(|(_, why)| why.to_owned()));
+    notes.extend(contents.is_least.then(|| LOWER_LIMITS.to_owned()));
+    notes.extend(contents.doubts());
     if !program.module.is_scheduled() && contents.fusions.is_empty() {
         notes.push(
             "Not compiled: nothing is fused, so that the traffic is what each instruction alone would move."
@@ -55,7 +50,7 @@ pub fn program_parts(cx: &Context<'_>) -> Result<ProgramParts> {
         };
         notes.push(format!(
             "No times: a program was read, not a run of it. Scheduled HLO text is played {name_it} its path names the chip \
-             (v4, v5e, v5p, v6e)."
+             (v4, v5e, v5p, v6e) and the compiler estimated its instructions (estimated_cycles)."
         ));
     }
     Ok(ProgramParts {

@@ -17,8 +17,12 @@ pub(super) const LOWER_LIMITS: &str = "A loop of unknown length counts once: FLO
                                        are lower limits.";
 
 /// Why FLOPs may be unknown.
-pub(super) const UNCOUNTED: &str =
-    "FLOPs are unknown where the operations of a product cannot be counted.";
+pub(super) const UNCOUNTED: &str = "FLOPs are unknown where the operations of a product cannot be counted, or a kernel \
+                                    declares none (cost_estimate).";
+
+/// What branches mean for sums.
+pub(super) const BRANCHES: &str = "One branch of a conditional runs: FLOPs and traffic are at most these, those of the \
+                                   branch with the most; executions and messages are those of all branches.";
 
 /// One sum of a program, small enough to be kept with a run.
 #[engine::row(compiler)]
@@ -86,6 +90,20 @@ impl ProgramPart {
 }
 
 impl ProgramContents {
+    /// What to know when reading the sums.
+    pub(super) fn doubts(&self) -> Vec<String> {
+        let doubts = [
+            (self.has_branches, BRANCHES),
+            (self.uncounted > 0, UNCOUNTED),
+        ];
+        let doubts = doubts.into_iter().filter(|(is_so, _)| *is_so);
+        let doubts = doubts.map(|(_, why)| why.to_owned());
+        let of_all = self.devices.map(|devices| {
+            format!("FLOPs and traffic are of all {devices} partitions together: the program is not divided among them yet.")
+        });
+        doubts.chain(of_all).collect()
+    }
+
     /// All sums, in the order of tables.
     pub fn parts(&self) -> Vec<ProgramPart> {
         let collectives = self.collectives.iter().map(|((kind, devices), sum)| {

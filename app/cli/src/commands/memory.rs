@@ -279,7 +279,12 @@ fn buffers(of: &MemoryShortage, layout: &TextLayout) -> String {
     if more > 0 {
         let _ = writeln!(text, "  and {more} smaller ones: --format csv");
     }
-    titled("What is in memory then, the largest first", &text)
+    let title = if of.shares_memory() {
+        "The largest buffers, some in the memory of others that are over"
+    } else {
+        "What is in memory then, the largest first"
+    };
+    titled(title, &text)
 }
 
 /// `(f32[8,4], s32[])` of `(f32[8,4]{1,0}, s32[])`.

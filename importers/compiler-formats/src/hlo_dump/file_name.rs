@@ -15,8 +15,9 @@ pub(super) struct DumpName {
     pub rank: u8,
 }
 
-/// Stages of the compiler in which a program has its final instructions, the latest first.
-const STAGES: [&str; 2] = ["after_codegen", "after_optimizations"];
+/// Stages of the compiler in which a program has its final instructions. The earlier one has the plan of the memory:
+/// libtpu writes none after it.
+const STAGES: [&str; 2] = ["after_optimizations", "after_codegen"];
 
 impl DumpName {
     /// Takes a name apart; `None` for files that hold no program, or one that the compiler still changed.
@@ -47,7 +48,9 @@ impl DumpName {
         });
         let module_number = module_number(rest);
         let (stem, rank) = match staged {
-            Some((stem, stage)) => (stem, stage * 2 + form),
+            // A text has no plan: the later stage says more.
+            Some((stem, stage)) if form > 0 => (stem, 3 - stage),
+            Some((stem, stage)) => (stem, stage),
             None if module_number.is_some() => return None,
             None => (rest, form),
         };
@@ -96,21 +99,21 @@ mod tests {
                 "module_0003.jit_f",
                 None,
                 Some(3),
-                2,
+                0,
             ),
             (
                 "module_0003.jit_f.after_codegen.hlo.pb",
                 "module_0003.jit_f",
                 None,
                 Some(3),
-                0,
+                1,
             ),
             (
                 "module_0003.jit_f.after_codegen.txt.gz",
                 "module_0003.jit_f",
                 None,
                 Some(3),
-                1,
+                2,
             ),
             ("step_v5p.txt", "step_v5p", None, None, 1),
         ] {

@@ -239,7 +239,14 @@ impl LogWriter {
         let word = |line: &str| line.split_whitespace().next().map(str::to_owned);
         let (function, reason) = if first.starts_with("never seen function") {
             let function = lines.next().and_then(word);
-            (function, first.trim_end_matches(':').to_owned())
+            let is_again =
+                lines.any(|line| line.contains("seen another function defined on the same line"));
+            let reason = if is_again {
+                NEW_EACH_TIME
+            } else {
+                first.trim_end_matches(':')
+            };
+            (function, reason.to_owned())
         } else if let Some(rest) = first.strip_prefix("for ") {
             (word(rest), sentence(lines))
         } else {
@@ -268,6 +275,10 @@ fn sentence<'a>(lines: impl Iterator<Item = &'a str>) -> String {
     }
     sentence
 }
+
+/// What JAX says of a function that replaces one from the same line.
+pub(super) const NEW_EACH_TIME: &str =
+    "a new function, defined again on the same line: call jax.jit once, outside of the loop";
 
 /// Lines of an explanation that are kept.
 const MAX_LINES: usize = 64;

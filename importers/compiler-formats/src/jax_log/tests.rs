@@ -50,6 +50,23 @@ Persistent compilation cache hit for 'jit_train_step' with key 'jit_train_step-0
 Finished XLA compilation of jit(train_step) in 0.015 sec
 ";
 
+/// As JAX prints it where a loop wraps a new function in each turn.
+#[test]
+fn functions_that_are_defined_again_are_the_cause() {
+    let again = RECOMPILED.replace(
+        "  for train_step defined at train.py:11\n",
+        "  never seen function:\n    train_step id=14 defined at train.py:11\n  \
+         but seen another function defined on the same line; maybe the function is\n  being re-defined repeatedly\n",
+    );
+    let model = imported(&again);
+    let track = model.track_ids().next().unwrap();
+    let compile = model.slices_on(track).nth(3).unwrap();
+    let args = compile.args().unwrap();
+    let reason = args.iter().find(|arg| &*arg.name == "reason").unwrap();
+    let reason = reason.value.to_string();
+    assert!(reason.starts_with(collect::NEW_EACH_TIME), "{reason}");
+}
+
 #[test]
 fn phases_without_times_follow_each_other() {
     let model = imported(RECOMPILED);

@@ -100,11 +100,12 @@ impl<'p, 'a> ScheduleLabels<'p, 'a> {
         self.cut += u64::from(text.is_full());
         let text = text.finish();
         self.room = self.room.saturating_sub(text.len());
-        // The work of these ops is in the computations that they call.
-        let is_opaque = matches!(
-            &*instruction.opcode,
-            "while" | "call" | "conditional" | "custom-call"
-        );
+        // The work of these ops is in the computations that they call, that of kernels is what they declare.
+        let is_opaque = match &*instruction.opcode {
+            "while" | "call" | "conditional" => true,
+            "custom-call" => instruction.attributes().declared_flops.is_none(),
+            _ => false,
+        };
         // The awaited op did the work, and its transfer is over when its end is awaited.
         let is_done = instruction.opcode.ends_with("-done");
         let is_start = instruction.opcode.ends_with("-start");

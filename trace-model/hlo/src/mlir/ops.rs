@@ -9,6 +9,7 @@
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use super::{scan, types};
+use crate::config;
 use crate::counter::{Comparison, CounterPart};
 use crate::facts::{Attributes, CollectiveAttributes, DotDimensions, PrecisionConfig};
 use crate::{ProductPrecision, ReplicaGroups, Shape};
@@ -246,6 +247,8 @@ impl<'a> Op<'a> {
             let end = target.find(['"', '(']).unwrap_or(target.len());
             target.get(..end).map(str::to_owned)
         });
+        let config = text.split_once("backend_config = \"");
+        let config = config.and_then(|(_, it)| Some(it.split_once('"')?.0.replace("\\22", "\"")));
         let dims = |key: &str| two_lists(text, key);
         let (lhs_contracting, rhs_contracting) = dims("contracting_dims = ");
         let (lhs_batch, rhs_batch) = dims("batching_dims = ");
@@ -271,6 +274,7 @@ impl<'a> Op<'a> {
             collective: (collective != CollectiveAttributes::default())
                 .then(|| Box::new(collective)),
             custom_call_target: custom_call_target.flatten(),
+            declared_flops: config.and_then(|it| config::declared_flops(it.as_bytes())),
             sharding: types::sharding(text),
             ..Attributes::default()
         }
@@ -328,6 +332,7 @@ fn opcode(full: &str) -> String {
     match (dialect, op) {
         ("stablehlo" | "mhlo", "dot_general") => "dot".to_owned(),
         ("stablehlo" | "mhlo", "broadcast_in_dim") => "broadcast".to_owned(),
+        ("chlo", "ragged_dot") => "ragged-dot".to_owned(),
         ("stablehlo" | "mhlo", "case" | "if") => "conditional".to_owned(),
         ("stablehlo" | "mhlo", "optimization_barrier") => "opt-barrier".to_owned(),
         ("stablehlo" | "mhlo" | "func", op) => op.replace('_', "-"),

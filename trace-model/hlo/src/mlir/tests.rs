@@ -236,3 +236,25 @@ fn a_program_for_several_partitions_is_not_divided_yet() {
     assert!(read(&text(8)).may_get_collectives());
     assert!(!read(&text(1)).may_get_collectives());
 }
+
+#[test]
+fn work_of_kernels_is_what_they_declare() {
+    let kernel = "backend_config = \"{\\22custom_call_config\\22: {\\22cost_estimate\\22: {\\22flops\\22: 48}}}\"";
+    let module = read(&TEXT.replace("backend_config = \"x : y\"", kernel));
+    let flops = |module: &HloModule| {
+        let kernel = find(module, "custom-call");
+        crate::CostAnalysis::new(module)
+            .flops(kernel)
+            .map(|it| it.all)
+    };
+    assert_eq!(flops(&module), Some(48));
+    assert_eq!(flops(&read(TEXT)), None);
+    assert_eq!(
+        flops(&read(&TEXT.replace("@tpu_custom_call", "@Sharding"))),
+        Some(0)
+    );
+    let ragged = TEXT.replace("%u = other.thing %k", "%u = \"chlo.ragged_dot\"(%k, %k)");
+    let module = read(&ragged);
+    let product = find(&module, "ragged-dot");
+    assert_eq!(crate::CostAnalysis::new(&module).flops(product), None);
+}

@@ -241,12 +241,12 @@ fn finish(bytes: &[u8], out: &Instruction, pending: UnresolvedInstruction, facts
     }
     facts.collective =
         (collective != CollectiveAttributes::default()).then(|| Box::new(collective));
-    if &*out.opcode == "while" {
-        let config = facts
-            .backend_config
-            .clone()
-            .and_then(|range| bytes.get(range));
-        facts.trip_count = config.and_then(config::trip_count);
+    let config = facts.backend_config.clone();
+    let config = config.and_then(|range| bytes.get(range));
+    match &*out.opcode {
+        "while" => facts.trip_count = config.and_then(config::trip_count),
+        "custom-call" => facts.declared_flops = config.and_then(config::declared_flops),
+        _ => {}
     }
 }
 

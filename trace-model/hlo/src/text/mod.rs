@@ -146,7 +146,10 @@ fn attributes(hlo: &HloText<'_>) -> Attributes {
         channel_id,
         uses_global_ids: hlo.attribute("use_global_device_ids") == Some("true"),
     };
-    let trip_count = || config::trip_count(hlo.attribute("backend_config")?.as_bytes());
+    let config = |opcode| {
+        let of = Some(hlo).filter(|hlo| hlo.opcode == opcode);
+        of?.attribute("backend_config").map(str::as_bytes)
+    };
     Attributes {
         fusion_kind: hlo.attribute("kind").and_then(FusionKind::parse),
         dot: (dot != DotDimensions::default()).then(|| Box::new(dot)),
@@ -157,11 +160,8 @@ fn attributes(hlo: &HloText<'_>) -> Attributes {
         },
         collective: (collective != CollectiveAttributes::default()).then(|| Box::new(collective)),
         custom_call_target: hlo.custom_call_target().map(str::to_owned),
-        trip_count: if hlo.opcode == "while" {
-            trip_count()
-        } else {
-            None
-        },
+        declared_flops: config("custom-call").and_then(config::declared_flops),
+        trip_count: config("while").and_then(config::trip_count),
         is_host_transfer: hlo.attribute("is_host_transfer") == Some("true"),
         slice_sizes: dims("dynamic_slice_sizes"),
         sharding: hlo.attribute("sharding").map(str::to_owned),

@@ -181,13 +181,14 @@ impl MemoryShortage {
         }
     }
 
-    /// Bytes that hold no element: of all temporaries if the compiler says so, else of the listed buffers.
+    /// Bytes that hold no element: of all kinds if they are known, of all temporaries if the compiler says so, else of the
+    /// listed buffers.
     pub(super) fn padding(&self) -> u64 {
-        let of_kinds: u64 = self
-            .kinds
-            .iter()
-            .filter_map(|kind| kind.padding_bytes)
-            .sum();
+        let of_kinds = self.kinds.iter().filter_map(|kind| kind.padding_bytes);
+        let of_kinds = of_kinds.fold(0, u64::saturating_add);
+        if self.kinds.iter().all(|kind| kind.padding_bytes.is_some()) && !self.kinds.is_empty() {
+            return of_kinds;
+        }
         let listed = self
             .buffers
             .iter()
@@ -197,6 +198,13 @@ impl MemoryShortage {
 }
 
 impl MemoryShortage {
+    /// Whether the listed buffers take more than is needed: they are not all in memory at the same time.
+    pub fn shares_memory(&self) -> bool {
+        let listed = self.buffers.iter().map(|buffer| buffer.bytes);
+        let listed = listed.fold(0, u64::saturating_add);
+        self.needed_bytes.is_some_and(|needed| listed > needed)
+    }
+
     /// Bytes that a program leaves free; `None` if that is not known, as where it needs more than is told, and for messages,
     /// which tell of a failure.
     pub(super) fn spare_bytes(&self) -> Option<u64> {

@@ -59,7 +59,8 @@ pub(super) fn statement(of: &MemoryShortage, written: impl Fn(u64) -> String) ->
         .needed_bytes
         .map_or(0.0, |needed| padding as f64 / needed.max(1) as f64);
     let padding = if share >= WORTH_SAYING {
-        format!("; {} of it is padding", written(padding))
+        let most = if of.shares_memory() { "at most " } else { "" };
+        format!("; {most}{} of it is padding", written(padding))
     } else {
         String::new()
     };

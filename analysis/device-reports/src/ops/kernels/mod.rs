@@ -65,7 +65,12 @@ impl Analysis for Kernels {
     const TITLE: &str = "Kernels";
 
     fn run(cx: &Context<'_>) -> Result<KernelsReport> {
-        let report = cx.report::<Ops>()?;
+        let report = cx.report::<Ops>().map_err(|error| {
+            let why = Some(cx)
+                .filter(|cx| cx.model.has_programs_only())
+                .and_then(without_time);
+            why.map_or(error, AnalysisError::NotApplicable)
+        })?;
         let rows: Vec<&OpRow> = report
             .rows
             .iter()
@@ -73,18 +78,44 @@ impl Analysis for Kernels {
             .collect();
         if rows.is_empty() {
             let has_code = cx.model.ops().iter().any(|op| op.bundles.is_some());
-            return Err(if has_code {
-                "no execution of a custom call is recorded; the report bundles has the code of kernels"
+            return Err(AnalysisError::NotApplicable(if has_code {
+                "no execution of a custom call is recorded; the report bundles has the code of kernels".to_owned()
+            } else if let Some(why) = without_time(cx) {
+                why
             } else {
                 "no custom call ran: kernels written in Pallas or Mosaic would show as HLO ops of category custom-call"
-            }
-            .into());
+                    .to_owned()
+            }));
         }
         let wanted: BTreeSet<_> = rows.iter().filter_map(|row| row.op).collect();
         let inside = inside::collect(cx, &wanted)?;
         KernelsReport::new(cx, &report, &rows, &inside)
     }
 }
+
+/// Says that programs have kernels although no execution of one has a time; `None` if they have none.
+fn without_time(cx: &Context<'_>) -> Option<String> {
+    let mut names = BTreeSet::new();
+    for program in cx.model.program_ids() {
+        let Ok(module) = cx.hlo(program) else {
+            continue;
+        };
+        let kernels = module.instructions.iter().filter(|it| it.is_kernel());
+        names.extend(kernels.map(|it| it.name.to_string()));
+    }
+    let names = Vec::from_iter(names);
+    (!names.is_empty()).then(|| {
+        format!(
+            "no time of a kernel is known: {} {} in the program, and neither ran here nor {} an estimate of the compiler",
+            engine::listed_to(&names, NAMED),
+            if names.len() == 1 { "is" } else { "are" },
+            if names.len() == 1 { "has" } else { "have" },
+        )
+    })
+}
+
+/// Kernels without time that are named.
+const NAMED: usize = 3;
 
 /// Rows of one kernel while the report is built.
 #[derive(Default)]

@@ -146,6 +146,8 @@ fn why_no_ops(cx: &Context<'_>) -> String {
         "this trace has GPUs but no TPU: op statistics read the \"XLA Ops\" track of TPU cores"
     } else if let Some(by) = cx.model.simulator() {
         return format!("this trace has no TPU device: {by} computed it, without ops of devices");
+    } else if cx.model.has_programs_only() {
+        "this is a program and not a run of it: it has no times"
     } else {
         "this trace has no TPU device: it was recorded on hosts only, or by another profiler"
     };

@@ -286,7 +286,10 @@ fn budgets(text: &mut String, runs: &[Summary], left_out: &mut Vec<Unguarded>) {
             GIB,
         ),
     ] {
-        if let Some(seen) = value(id) {
+        // A limit cannot be judged by an estimate.
+        let mut known = runs.iter().filter_map(|run| run.value(id));
+        let is_estimated = known.any(|value| gates::estimated_peak(value).is_some());
+        if let Some(seen) = value(id).filter(|_| !is_estimated) {
             budget(text, runs, metric, seen / unit, StepAggregate::Median);
         }
     }

@@ -26,6 +26,19 @@ pub(super) struct AssignmentReader {
     /// Bytes of allocations in other memories.
     others: u64,
     without_size: usize,
+    /// Bytes of the last allocation, and where its values end.
+    last: (u64, u64),
+    /// Values of the last allocation: from which byte to which, and what of them holds no element.
+    places: Vec<ValuePlace>,
+    /// Lines that end too early.
+    cut: usize,
+}
+
+/// A value in its allocation.
+struct ValuePlace {
+    start: u64,
+    end: u64,
+    padding: u64,
 }
 
 impl AssignmentReader {
@@ -41,9 +54,9 @@ impl AssignmentReader {
             self.allocation(allocation);
             return true;
         }
-        if let Some(value) = line.strip_prefix("value: <") {
-            if let Some(kind) = self.kind {
-                self.value(value, kind);
+        if let Some(value) = line.strip_prefix("value:") {
+            if self.value(value.trim_start()).is_none() {
+                self.cut += 1;
             }
             return true;
         }
@@ -51,11 +64,15 @@ impl AssignmentReader {
     }
 
     fn allocation(&mut self, text: &str) {
+        self.end_allocation();
         self.kind = None;
+        self.cut += usize::from(!text.ends_with(':'));
         let Some(bytes) = size_after(text, ": size ") else {
             self.without_size += 1;
+            self.last = (0, 0);
             return;
         };
+        self.last = (bytes, 0);
         let has = |word: &str| text.contains(&format!(", {word}"));
         if has("color ") {
             self.others = self.others.saturating_add(bytes);
@@ -86,33 +103,68 @@ impl AssignmentReader {
         }
     }
 
-    /// `9 x.1 @0> (size=16384,offset=0): f32[64,64]{1,0}`
-    fn value(&mut self, text: &str, kind: &str) {
-        let Some((name, rest)) = text.split_once('>') else {
-            return;
+    /// `<9 x.1 @0> (size=16384,offset=0): f32[64,64]{1,0}`; `None` if it ends too early.
+    fn value(&mut self, text: &str) -> Option<()> {
+        let (name, rest) = text.strip_prefix('<')?.split_once('>')?;
+        let (place, shape) = rest.split_once("): ")?;
+        let count = |wanted: &str| shape.matches(|c| wanted.contains(c)).count();
+        if !shape.ends_with([')', ']', '}']) || count("([{") != count(")]}") {
+            return None;
+        }
+        let bytes = size_after(place, "(size=")?;
+        let start = size_after(place, "offset=")?;
+        let end = start.saturating_add(bytes);
+        self.last.1 = self.last.1.max(end);
+        let Some(kind) = self.kind else {
+            return Some(());
         };
-        let Some(bytes) = size_after(rest, "(size=") else {
-            return;
-        };
-        let shape = rest.split_once("): ").map(|(_, shape)| shape);
-        let elements = shape.and_then(Shape::parse).and_then(|shape| shape.bytes());
+        let elements = Shape::parse(shape).and_then(|shape| shape.bytes());
+        let padding_bytes = elements.map(|elements| bytes.saturating_sub(elements));
+        let padding = padding_bytes.unwrap_or(0);
+        self.places.push(ValuePlace {
+            start,
+            end,
+            padding,
+        });
         let buffers = &mut self.out.buffers;
         buffers.push(NeededBuffer {
             bytes,
             instruction: limited(name.split_whitespace().nth(1).unwrap_or(name)),
             kind: kind.to_owned(),
-            padding_bytes: elements.map(|elements| bytes.saturating_sub(elements)),
-            shape: shape.map(limited),
+            padding_bytes,
+            shape: Some(limited(shape)),
             ..NeededBuffer::default()
         });
         if buffers.len() >= 2 * MOST_BUFFERS {
             buffers.sort_by_key(|buffer| std::cmp::Reverse(buffer.bytes));
             buffers.truncate(MOST_BUFFERS);
         }
+        Some(())
+    }
+
+    /// Adds the padding of the last allocation to that of its kind: the most that values have which share no byte, because
+    /// those that do are in memory at different times.
+    fn end_allocation(&mut self) {
+        let mut places = std::mem::take(&mut self.places);
+        places.sort_by_key(|it| it.end);
+        let mut most: Vec<u64> = vec![0];
+        for place in &places {
+            let before = places.partition_point(|it| it.end <= place.start);
+            let with = most.get(before).copied().unwrap_or(0);
+            let without = most.last().copied().unwrap_or(0);
+            most.push(without.max(with.saturating_add(place.padding)));
+        }
+        let padding = most.last().copied().unwrap_or(0);
+        let mut kinds = self.out.kinds.iter_mut();
+        if let Some(kind) = kinds.find(|it| Some(it.kind.as_str()) == self.kind) {
+            let sum = kind.padding_bytes.unwrap_or(0).saturating_add(padding);
+            kind.padding_bytes = Some(sum);
+        }
     }
 
     /// What the assignment needs; `None` if it has no allocation.
-    pub(super) fn finish(self) -> Option<MemoryShortage> {
+    pub(super) fn finish(mut self) -> Option<MemoryShortage> {
+        self.end_allocation();
         let mut out = self.out;
         out.needed_bytes?;
         "the compiler's plan".clone_into(&mut out.told_by);
@@ -125,6 +177,12 @@ impl AssignmentReader {
             let count = engine::counted(self.without_size, "allocation");
             out.unknown
                 .push(format!("the size of {count}: the text has none"));
+            out.is_least = true;
+        }
+        // Values fill their allocation.
+        if self.cut > 0 || self.last.1 < self.last.0 {
+            out.unknown
+                .push("what else is needed: the text ends inside of an allocation".to_owned());
             out.is_least = true;
         }
         if self.others > 0 {

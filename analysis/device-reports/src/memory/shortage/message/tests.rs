@@ -95,6 +95,43 @@ fn buffer_assignments_are_read() {
     assert!(read("BufferAssignment:\n\nno allocation").is_empty());
 }
 
+/// Values at the same address are in memory at different times.
+#[test]
+fn padding_of_shared_memory_counts_once() {
+    // Of 4096 bytes each, 3072, 2048 and 1024 are padding; the first two share a half of each other, and so do the others.
+    let text = "BufferAssignment:\nallocation 0: size 8192, preallocated-temp:\n \
+        value: <1 a @0> (size=4096,offset=0): f32[256]{0}\n value: <2 b @0> (size=4096,offset=2048): f32[512]{0}\n \
+        value: <3 c @0> (size=4096,offset=4096): f32[768]{0}\n";
+    let told = read(text).remove(0);
+    assert_eq!(told.padding(), 3072 + 1024);
+    assert!(told.shares_memory() && !told.is_least);
+    let said = "needs 8.00 KiB of main memory; at most 4.00 KiB of it is padding";
+    assert!(told.statement.contains(said), "{}", told.statement);
+}
+
+/// Wherever a plan ends inside of an allocation, more is needed than it says.
+#[test]
+fn cut_assignments_are_lower_limits() {
+    let text = "BufferAssignment:\nallocation 0: size 4096, parameter 0, shape |f32[1024]| at ShapeIndex {}:\n \
+        value: <1 a @0> (size=4096,offset=0): f32[1024]{0:T(1024)}\nallocation 1: size 8192, preallocated-temp:\n \
+        value: <2 b @0> (size=4096,offset=0): f32[1024]{0}\n value: <3 c @0> (size=4096,offset=4096): f32[32,32]{1,0}\n";
+    assert!(!read(text)[0].is_least);
+    let whole = text.find("\nallocation 1").unwrap();
+    let (start, end) = (
+        text.find("value: <1").unwrap(),
+        text.len() - "{1,0}\n".len(),
+    );
+    // Before a layout, and between allocations, a plan may end.
+    let layout = text.find("{0:T").unwrap();
+    let may_end = |at: &usize| *at == layout || (whole..whole + 14).contains(at);
+    for at in (start..end).filter(|at| !may_end(at)) {
+        let cut = read(&text[..at]).remove(0);
+        assert!(cut.is_least, "{}: {cut:?}", &text[..at]);
+        let parameter = cut.buffers.iter().find(|it| it.instruction == "a");
+        assert!(parameter.is_none_or(|it| it.bytes == 4096), "{cut:?}");
+    }
+}
+
 /// As XLA prints it where it assigns buffers itself.
 #[test]
 fn assignments_of_buffers_are_read() {

@@ -403,6 +403,22 @@ fn how_to_trace_kernels_names_the_flag_of_each_libtpu() {
     );
 }
 
+/// A program whose only kernel has no time.
+#[test]
+fn kernels_without_time_are_named() {
+    let text = "HloModule m, is_scheduled=true\n\nENTRY %main (a: f32[8]) -> f32[8] {\n  %a = f32[8]{0} parameter(0)\n  \
+        %b = f32[8]{0} custom-call(), custom_call_target=\"AllocateBuffer\"\n  \
+        ROOT %my_matmul.1 = f32[8]{0} custom-call(%a, %b), custom_call_target=\"tpu_custom_call\"\n}\n";
+    let mut builder = TraceBuilder::new();
+    let program = builder.program("m", None);
+    let bytes = trace_model::ProgramBytes::new(std::sync::Arc::new(text.to_owned()), 0..text.len());
+    builder.set_program_hlo(program, bytes);
+    let Err(AnalysisError::NotApplicable(why)) = report_of(&builder.finish()) else {
+        panic!("no kernel ran");
+    };
+    assert!(why.contains(": my_matmul.1 is in the program"), "{why}");
+}
+
 #[test]
 fn trace_without_custom_calls_is_not_applicable() {
     let Err(AnalysisError::NotApplicable(why)) =
