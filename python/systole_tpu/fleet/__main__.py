@@ -22,6 +22,7 @@ def _parser() -> argparse.ArgumentParser:
     make.add_argument("--layout", help="what directories mean, counted from the file: {job}/{version}/{run}/{host}")
     make.add_argument("--version", metavar="NAME", help="version of the program in all captures")
     make.add_argument("--device-spec", metavar="CHIP", help="chip of captures that record no peaks: v5e, or a file")
+    make.add_argument("--wait", nargs="?", type=int, const=True, metavar="SECONDS", help="wait for captures that are being written")
     make.add_argument("--again", action="store_true", help="also captures that are in the dataset already")
     tell = commands.add_parser("report", help="what a dataset says of jobs, ops, versions and hosts")
     tell.add_argument("dataset", metavar="DATASET")
@@ -42,7 +43,8 @@ def main(words: Sequence[str] | None = None) -> int:
             else:
                 sys.stdout.write(shown)
             return 0
-        options = {"device_spec": args.device_spec} if args.device_spec else {}
+        given = {"device_spec": args.device_spec, "wait": args.wait}
+        options = {name: value for name, value in given.items() if value is not None}
         result = run(
             args.paths,
             args.output,
