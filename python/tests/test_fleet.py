@@ -254,6 +254,8 @@ def test_a_capture_that_fails_later_is_counted_and_said_to_be(tmp_path):
     assert (report.overview["captures"], report.overview["failed"], report.overview["outdated"]) == (2, 2, 1)
     assert report.jobs[0]["failed"] == 2 and "2, 2 failed" in str(report)
     assert "2 failed, of which 1 counted as read of an earlier file" in str(report)
+    # What is said later is not how long ago the file was written then.
+    assert "before it was read" in str(report) and " ago" not in str(report)
 
 
 def test_dates_are_those_of_profilers_in_names_of_runs():
@@ -374,6 +376,20 @@ def test_the_command_has_the_exit_codes_of_systole(tmp_path):
     assert told.returncode == 0 and json.loads(told.stdout)["overview"]["captures"] == 1
     assert module("report", tmp_path / "dataset", "--format", "html", "-o", tmp_path / "page.html").returncode == 0
     assert (tmp_path / "page.html").read_text().startswith("<!doctype html>")
+    profile, notes = tmp_path / "in/job/run/w0.xplane.pb", tmp_path / "notes.txt"
+    notes.write_text("mine")
+    for foreign in (profile, notes):
+        refused = module("report", tmp_path / "dataset", "-o", foreign)
+        assert (refused.returncode, "--force" in refused.stderr) == (2, True), refused.stderr
+    assert notes.read_text() == "mine" and profile.read_bytes() == RECOMPILE.read_bytes()
+    inside = next((tmp_path / "dataset/_summaries").iterdir())
+    inside.write_text("changed")
+    assert module("report", tmp_path / "dataset", "-o", inside, "--force").returncode == 2
+    assert module("report", tmp_path / "dataset", "-o", notes, "--force").returncode == 0
+    for format in ("text", "json", "html"):
+        for _ in range(2):
+            assert module("report", tmp_path / "dataset", "--format", format, "-o", tmp_path / format).returncode == 0
+    assert module("report", tmp_path / "dataset", "-o", "-").stdout == module("report", tmp_path / "dataset").stdout
     assert module("report", tmp_path / "none").returncode == 3
     missing = module("run", tmp_path / "none", "-o", tmp_path / "dataset")
     assert missing.returncode == 3 and missing.stderr.startswith("error: no such file")

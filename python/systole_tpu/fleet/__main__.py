@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
-from systole_tpu import Error
+from systole_tpu import Error, _systole
+from systole_tpu._errors import translated
 from systole_tpu.fleet import report, run
 
 
@@ -28,6 +28,7 @@ def _parser() -> argparse.ArgumentParser:
     tell.add_argument("dataset", metavar="DATASET")
     tell.add_argument("--format", choices=("text", "json", "html"), default="text")
     tell.add_argument("-o", "--output", metavar="FILE", help="write to this file instead of standard output")
+    tell.add_argument("--force", action="store_true", help="replace a file that Systole has not written")
     return parser
 
 
@@ -38,8 +39,9 @@ def main(words: Sequence[str] | None = None) -> int:
         if args.command == "report":
             found = report(args.dataset)
             shown = {"text": lambda: f"{found}\n", "json": found.json, "html": found.html}[args.format]()
-            if args.output:
-                Path(args.output).write_text(shown, encoding="utf-8")
+            if args.output not in (None, "-"):
+                with translated():
+                    _systole.write_text(args.output, shown, [args.dataset], args.force)
             else:
                 sys.stdout.write(shown)
             return 0

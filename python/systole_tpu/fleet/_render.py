@@ -201,7 +201,7 @@ def page(report: FleetReport) -> str:
     """A page that needs no network."""
     escape: Any = html.escape
     parts = [
-        "<!doctype html><html lang=en><head><meta charset=utf-8><title>Fleet</title>",
+        "<!doctype html><html lang=en><head><meta charset=utf-8><title>Fleet · Systole</title>",
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         f"<style>{STYLE}</style></head><body><h1>Fleet</h1><p>{escape(summary(report))}</p>",
     ]
