@@ -5,15 +5,16 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use request::answers::CommandAnswer;
 
+use crate::origin::Origin;
 use crate::table::Table;
 
 /// What a command answers, in every form.
 #[pyclass(frozen, module = "systole_tpu._systole")]
-pub(crate) struct Answer(CommandAnswer);
+pub(crate) struct Answer(CommandAnswer, Origin);
 
-impl From<CommandAnswer> for Answer {
-    fn from(answer: CommandAnswer) -> Self {
-        Self(answer)
+impl Answer {
+    pub(crate) fn new(answer: CommandAnswer, origin: Origin) -> Self {
+        Self(answer, origin)
     }
 }
 
@@ -43,7 +44,7 @@ impl Answer {
         self.0
             .tables
             .iter()
-            .map(|table| Table::new(Arc::clone(table)))
+            .map(|table| Table::new(Arc::clone(table), self.1.clone()))
             .collect()
     }
 }

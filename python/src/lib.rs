@@ -6,6 +6,7 @@
 mod answer;
 mod arguments;
 mod error;
+mod origin;
 mod session;
 mod table;
 
@@ -33,6 +34,8 @@ fn _systole(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(session::list_files, module)?)?;
     module.add_function(wrap_pyfunction!(session::compare_summaries, module)?)?;
     module.add_function(wrap_pyfunction!(session::explain, module)?)?;
+    module.add_function(wrap_pyfunction!(session::query_views, module)?)?;
+    module.add_function(wrap_pyfunction!(origin::write_text, module)?)?;
     module.add_class::<session::Session>()?;
     module.add_class::<answer::Answer>()?;
     module.add_class::<table::Table>()

@@ -9,7 +9,8 @@ use std::time::{Duration, SystemTime};
 use importers::{ListedFile, Progress};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use query::{Database, QueryAnswer, QueryLimits, SqlValue};
+use query::{Database, QueryAnswer, QueryLimits, SqlValue, VIEWS};
+use request::answers::CommandAnswer;
 use request::{
     CompareRequest, EventsRequest, ExpectRequest, HloRequest, PartRequest, PictureRequest, Result,
     TraceRequest, WhatIfRequest, answers, checks,
@@ -19,13 +20,18 @@ use session::tables::{Catalog, arguments, picked};
 
 use crate::answer::Answer;
 use crate::arguments::request_of;
-use crate::error::{abandonable, interruptible, of_query, of_request, of_usage};
+use crate::error::{CommandFailed, abandonable, interruptible, of_query, of_request, of_usage};
+use crate::origin::Origin;
 use crate::table::Table;
+
+/// Exit code of a file that cannot be read.
+const CANNOT_READ: u8 = 3;
 
 /// An open trace with a scope, the part that reports are about.
 #[pyclass(frozen, module = "systole_tpu._systole")]
 pub(crate) struct Session {
     trace: ::session::Session,
+    origin: Origin,
     scope: analysis::Scope,
     catalog: Mutex<Option<Arc<Catalog>>>,
     /// The database of the last query.
@@ -57,10 +63,9 @@ pub(crate) fn open(
         shown,
         || answers::open(&trace, &[], programs_only, &progress),
     )?;
-    Ok(Session::new(
-        opened.map_err(|error| of_request(&error))?,
-        analysis::Scope::WholeTrace,
-    ))
+    let opened = opened.map_err(|error| of_request(&error))?;
+    let origin = Origin::new(opened.clone(), trace.files());
+    Ok(Session::new(opened, origin, analysis::Scope::WholeTrace))
 }
 
 /// Writes what this process was built from beside the profiles in `directory`.
@@ -136,13 +141,24 @@ pub(crate) fn compare_summaries(
     cand: Vec<PathBuf>,
 ) -> PyResult<Answer> {
     let work = || answers::compared_summaries(&base, &cand, &CompareRequest::default());
-    worked(py, work).map(Answer::from)
+    let answer = worked(py, work)?;
+    Ok(Answer::new(answer, Origin::default()))
+}
+
+/// The views of queries that are no tables: their names, and what they select.
+#[pyfunction]
+pub(crate) fn query_views() -> Vec<(&'static str, String)> {
+    VIEWS
+        .iter()
+        .map(|view| (view.name, view.select()))
+        .collect()
 }
 
 impl Session {
-    fn new(trace: ::session::Session, scope: analysis::Scope) -> Self {
+    fn new(trace: ::session::Session, origin: Origin, scope: analysis::Scope) -> Self {
         Self {
             trace,
+            origin,
             scope,
             catalog: Mutex::default(),
             database: Mutex::default(),
@@ -153,6 +169,17 @@ impl Session {
     fn catalog(&self) -> Arc<Catalog> {
         let mut kept = self.catalog.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(kept.get_or_insert_with(|| Arc::new(Catalog::new(&self.trace, self.scope))))
+    }
+
+    /// The answer that work comes to.
+    fn answer(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce() -> Result<CommandAnswer> + Send,
+    ) -> PyResult<Answer> {
+        let answer = worked(py, work)?;
+        self.origin.warn(py)?;
+        Ok(Answer::new(answer, self.origin.clone()))
     }
 
     fn ask(&self, py: Python<'_>, sql: &str, limits: &QueryLimits) -> PyResult<QueryAnswer> {
@@ -191,23 +218,27 @@ impl Session {
     fn scoped(&self, py: Python<'_>, part: &Bound<'_, PyDict>) -> PyResult<Self> {
         let part: PartRequest = request_of("scope", part)?;
         let scope = worked(py, || checks::check_part(&self.trace, &part))?;
-        Ok(Self::new(self.trace.clone(), scope))
+        Ok(Self::new(self.trace.clone(), self.origin.clone(), scope))
     }
 
     /// What `systole analyze` says: all reports, or those with these ids.
     fn analyze(&self, py: Python<'_>, ids: Vec<String>) -> PyResult<Answer> {
         let work = || answers::analyze(&self.trace, self.scope, &ids);
-        worked(py, work).map(Answer::from)
+        self.answer(py, work)
     }
 
     /// The page that `systole analyze -o html=FILE` writes.
     fn page(&self, py: Python<'_>) -> PyResult<String> {
-        worked(py, || answers::page(&self.trace, self.scope))
+        let page = worked(py, || answers::page(&self.trace, self.scope));
+        self.origin.warn(py)?;
+        page
     }
 
     /// What `systole summarize` writes: JSON for comparisons.
     fn summary(&self, py: Python<'_>) -> PyResult<String> {
-        worked(py, || answers::summary(&self.trace, self.scope))
+        let summary = worked(py, || answers::summary(&self.trace, self.scope));
+        self.origin.warn(py)?;
+        summary
     }
 
     /// The picture that `systole render` draws, as SVG.
@@ -226,21 +257,23 @@ impl Session {
         let test: CompareRequest = request_of("compare", test)?;
         let (other, scope) = (cand.get().trace.clone(), cand.get().scope);
         let work = || answers::compared((&self.trace, self.scope), (&other, scope), &test);
-        worked(py, work).map(Answer::from)
+        let answer = worked(py, work)?;
+        self.origin.warn(py)?;
+        Ok(Answer::new(answer, self.origin.and(&cand.get().origin)))
     }
 
     /// What `systole expect` says of these expectations.
     fn expect(&self, py: Python<'_>, expected: &Bound<'_, PyDict>) -> PyResult<Answer> {
         let expected: ExpectRequest = request_of("expect", expected)?;
         let work = || answers::expected(&self.trace, self.scope, &expected);
-        worked(py, work).map(Answer::from)
+        self.answer(py, work)
     }
 
     /// What `systole hlo` says about the programs.
     fn programs(&self, py: Python<'_>, question: &Bound<'_, PyDict>) -> PyResult<Answer> {
         let question: HloRequest = request_of("hlo", question)?;
         let work = || answers::programs(&self.trace, self.scope, &question);
-        worked(py, work).map(Answer::from)
+        self.answer(py, work)
     }
 
     /// The rows of `systole events`, as a table.
@@ -256,13 +289,13 @@ impl Session {
             work,
         )?;
         let found = found.map_err(|error| of_request(&error))?;
-        Ok(Table::new(Arc::new(found)))
+        Ok(Table::new(Arc::new(found), self.origin.clone()))
     }
 
     /// How long the executions of a program take, and the calls of it that are annotated as `call`.
     fn execution_times(&self, py: Python<'_>, program: &str, call: &str) -> PyResult<Answer> {
         let work = || answers::execution_times(&self.trace, program, call);
-        worked(py, work).map(Answer::from)
+        self.answer(py, work)
     }
 
     /// The arguments of a slice as JSON; `None` without any. Whoever presses Ctrl+C does not wait for the file.
@@ -270,23 +303,25 @@ impl Session {
         let trace = self.trace.clone();
         let read = move || {
             let slice = trace.model().all_slices().nth(slice_id);
-            slice.and_then(arguments)
+            let slice = slice.map(|slice| slice.args().map(|_| arguments(slice)));
+            slice.transpose().map(Option::flatten)
         };
-        abandonable(py, read)
+        let unread = |why| CommandFailed::new_err((why, CANNOT_READ));
+        abandonable(py, read)?.map_err(unread)
     }
 
     /// What `systole hlo --diff` says of the programs of this trace and another one.
     fn program_diff(&self, py: Python<'_>, other: &Bound<'_, Self>) -> PyResult<Answer> {
         let other = other.get().trace.clone();
         let work = || answers::program_diff((&self.trace, self.scope), &other);
-        worked(py, work).map(Answer::from)
+        self.answer(py, work)
     }
 
     /// What `systole whatif` says of these changes.
     fn what_if(&self, py: Python<'_>, changes: &Bound<'_, PyDict>) -> PyResult<Answer> {
         let changes: WhatIfRequest = request_of("what_if", changes)?;
         let work = || answers::what_if(&self.trace, self.scope, &changes);
-        worked(py, work).map(Answer::from)
+        self.answer(py, work)
     }
 
     /// The names of all tables, those of reports last.
@@ -315,8 +350,9 @@ impl Session {
             })
         };
         let found = interruptible(py, || (), quiet, work)?;
+        self.origin.warn(py)?;
         found
-            .map(Table::new)
+            .map(|table| Table::new(table, self.origin.clone()))
             .map_err(|all| of_usage(format!("there is no table {name:?}; there are {all}")))
     }
 
@@ -353,7 +389,8 @@ impl Session {
                 Some(rows.collect())
             }
         };
-        Ok(Table::new(Arc::new(picked(table.data(), &numbers, rows))))
+        let rows = picked(table.data(), &numbers, rows);
+        Ok(Table::new(Arc::new(rows), self.origin.clone()))
     }
 
     /// Answers SQL: names of the columns, rows, and whether there are more rows than `limit` (0 for all).
@@ -374,6 +411,7 @@ impl Session {
             ..QueryLimits::default()
         };
         let answer = self.ask(py, sql, &limits)?;
+        self.origin.warn(py)?;
         let rows = answer.rows.iter().map(|row| {
             let cells = row
                 .iter()

@@ -13,6 +13,7 @@ use session::tables::files::TableToWrite;
 use session::tables::{ColumnKind, DataColumn, DataTable, Value, picked};
 
 use crate::error::{CommandFailed, abandonable, interruptible, of_usage};
+use crate::origin::Origin;
 
 /// Rows that are read between two looks for Ctrl+C.
 const CHUNK: usize = 4096;
@@ -20,11 +21,11 @@ const CHUNK: usize = 4096;
 /// A table with typed columns.
 #[pyclass(frozen, module = "systole_tpu._systole")]
 #[derive(Clone)]
-pub(crate) struct Table(Arc<DataTable>);
+pub(crate) struct Table(Arc<DataTable>, Origin);
 
 impl Table {
-    pub(crate) fn new(table: Arc<DataTable>) -> Self {
-        Self(table)
+    pub(crate) fn new(table: Arc<DataTable>, origin: Origin) -> Self {
+        Self(table, origin)
     }
 
     pub(crate) fn data(&self) -> &Arc<DataTable> {
@@ -61,6 +62,12 @@ impl Table {
         names.iter().map(number).collect()
     }
 
+    /// Whether a column is read from the file when it is asked for.
+    fn reads_arguments(&self, column: usize) -> bool {
+        let column = self.0.columns.get(column);
+        column.is_some_and(|column| column.name == "args")
+    }
+
     /// Calls `take` with the values of columns, a chunk of rows at a time. Whoever presses Ctrl+C does not wait for the
     /// file, from which arguments are read.
     fn read_chunks(
@@ -81,6 +88,9 @@ impl Table {
                 chosen.map(of).collect()
             };
             take(&abandonable(py, read)?)?;
+        }
+        if columns.iter().any(|&at| self.reads_arguments(at)) {
+            self.1.warn(py)?;
         }
         Ok(())
     }
@@ -147,7 +157,8 @@ impl Table {
         let rows = (start.min(stop)..stop)
             .filter_map(|row| u32::try_from(row).ok())
             .collect();
-        Ok(Self(Arc::new(picked(&self.0, &numbers, Some(rows)))))
+        let rows = picked(&self.0, &numbers, Some(rows));
+        Ok(Self(Arc::new(rows), self.1.clone()))
     }
 
     /// The values of one column; `None` where one is missing.
@@ -183,14 +194,16 @@ impl Table {
         Ok(list)
     }
 
-    /// Writes the table as a file: `parquet`, `arrow` or `csv`. The first columns have one value in all rows.
-    #[pyo3(signature = (path, format, constants))]
+    /// Writes the table as a file: `parquet`, `arrow` or `csv`. The first columns have one value in all rows. Files of others
+    /// are replaced only with `force`.
+    #[pyo3(signature = (path, format, constants, force))]
     fn write(
         &self,
         py: Python<'_>,
         path: PathBuf,
         format: &str,
         constants: Vec<(String, Option<String>)>,
+        force: bool,
     ) -> PyResult<()> {
         let known = table_formats().find(|(name, _)| *name == format);
         let (_, writer) = known.ok_or_else(|| {
@@ -202,6 +215,18 @@ impl Table {
             value: value.map(Into::into),
         };
         let constants: Vec<Constant> = constants.into_iter().map(constant).collect();
+        let mut headings: Vec<&str> = constants.iter().map(|constant| &*constant.name).collect();
+        for column in &self.0.columns {
+            if headings[..constants.len()].contains(&&*column.name) {
+                let name = &column.name;
+                return Err(of_usage(format!(
+                    "constants: {} has a column {name:?}",
+                    self.0.name
+                )));
+            }
+            headings.push(&column.name);
+        }
+        self.1.check(&path, &headings, force)?;
         let written = interruptible(
             py,
             || (),
@@ -216,6 +241,9 @@ impl Table {
                 wanted.write(writer, &path)
             },
         )?;
+        if (0..self.0.columns.len()).any(|at| self.reads_arguments(at)) {
+            self.1.warn(py)?;
+        }
         written.map_err(|error| CommandFailed::new_err((format!("{error}: {}", path.display()), 3)))
     }
 

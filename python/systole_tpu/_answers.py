@@ -98,16 +98,19 @@ class Expectations(Answer):
 
     @property
     def verdicts(self) -> dict[str, str]:
-        """``met``, ``not-met`` or ``unknown`` by the name of the expectation.
+        """``met``, ``not-met`` or ``unknown`` by the name of the expectation; of several with one name, the worst.
 
         >>> run.expect({"name": "no gathers", "collective": "all-gather", "max": 0}).verdicts
         {'no gathers': 'not-met'}
         """
-        return {row["name"]: row["verdict"] for row in self._rows}
+        verdicts: dict[str, str] = {}
+        for row in self._rows:  # What is not met comes first.
+            verdicts.setdefault(row["name"], row["verdict"])
+        return verdicts
 
     def __bool__(self) -> bool:
         """Whether all are met."""
-        return all(verdict == "met" for verdict in self.verdicts.values())
+        return all(row["verdict"] == "met" for row in self._rows)
 
 
 class ProgramDiff(Answer):

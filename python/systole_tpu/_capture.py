@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import re
@@ -82,7 +83,8 @@ def capture(
     words += [] if timeout is None else ["--timeout", str(timeout)]
     for key, value in (option or {}).items():
         words += ["--option", f"{key}={str(value).lower() if isinstance(value, bool) else value}"]
-    done = subprocess.run([sys.executable, "-m", "systole_tpu", *words], capture_output=True, text=True, encoding="utf-8")
+    command = [sys.executable, "-m", "systole_tpu", *words]
+    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", env=same_modules())
     warnings, message = _told(done.stderr)
     if done.returncode not in (0, _INCOMPLETE):
         raise error_of(message, done.returncode)
@@ -94,18 +96,32 @@ def capture(
             bytes=host.get("bytes"),
             devices=tuple(host.get("devices", ())),
             complete_steps=host.get("complete_steps"),
-            error=host.get("error"),
+            error=_as_arguments(host["error"]) if host.get("error") else None,
         )
         for host in found["hosts"]
     )
-    lacks = tuple(found["lacks"]) or ((message,) if done.returncode == _INCOMPLETE else ())
-    return Capture(found["run"], hosts, (*found["done"], *found["differences"], *warnings), lacks)
+    said, lacks = (tuple(map(_as_arguments, sentences)) for sentences in (found["done"] + found["differences"], found["lacks"]))
+    return Capture(found["run"], hosts, (*said, *warnings), lacks)
+
+
+def same_modules() -> dict[str, str]:
+    """The environment for another Python that finds the same modules as this one."""
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
 
 
 def _told(stderr: str) -> tuple[list[str], str]:
     """The warnings and the error that the command printed, with the names of arguments for those of options."""
     before, _, error = f"\n{stderr}".partition("\nerror: ")
     error = error.partition("\n\nFor more information")[0]
-    error = re.sub(r"'--([a-z-]+)(?: <[^>]*>)?'", lambda option: option[1].replace("-", "_"), error)
-    warnings = [text.strip() for text in before.split("\nwarning: ")[1:]]
-    return warnings, error.strip() or stderr.strip()
+    warnings = [_as_arguments(text).strip() for text in before.split("\nwarning: ")[1:]]
+    return warnings, _as_arguments(error).strip() or stderr.strip()
+
+
+def _as_arguments(text: str) -> str:
+    """The same with the names of arguments for those of options."""
+    return re.sub(r"'--([a-z-]+)(?: <[^>]*>)?'|(?<![\w-])--([a-z]+(?:-[a-z]+)*)(?![\w-])", _argument, text)
+
+
+def _argument(option: re.Match[str]) -> str:
+    name = (option[1] or option[2]).replace("-", "_")
+    return name if name in inspect.signature(capture).parameters else option[0]

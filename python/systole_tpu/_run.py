@@ -12,7 +12,7 @@ from . import _systole
 from ._answers import Comparison, Expectations, Prediction, ProgramDiff, Programs
 from ._errors import UsageError, translated
 from ._pages import Picture, framed
-from ._table import Table
+from ._table import Table, listed
 from ._values import Finding, Hint, Metric, Step, Verdict, of
 
 #: Some steps: ``"3..7"`` or ``3``; ``range(3, 8)`` and ``slice(3, 8)``, which end before 8 as everywhere in Python.
@@ -183,7 +183,7 @@ class Run:
         with translated():
             return Table(self._session.table(name))
 
-    def slices(self, columns: Sequence[str] | None = None, where: str | None = None) -> Table:
+    def slices(self, columns: str | Sequence[str] | None = None, where: str | None = None) -> Table:
         """Slices that begin in this part, those that fulfil ``where``.
 
         >>> len(run.slices(["name", "dur_ps"], where="category = 'Collective' AND step = 2"))
@@ -191,7 +191,7 @@ class Run:
         """
         return self._rows("slices", columns, where)
 
-    def counters(self, columns: Sequence[str] | None = None, where: str | None = None) -> Table:
+    def counters(self, columns: str | Sequence[str] | None = None, where: str | None = None) -> Table:
         """Samples of counters of the whole trace.
 
         >>> len(run.counters())
@@ -199,7 +199,7 @@ class Run:
         """
         return self._rows("counters", columns, where)
 
-    def flows(self, columns: Sequence[str] | None = None, where: str | None = None) -> Table:
+    def flows(self, columns: str | Sequence[str] | None = None, where: str | None = None) -> Table:
         """Flows between slices of the whole trace.
 
         >>> len(run.flows())
@@ -207,15 +207,16 @@ class Run:
         """
         return self._rows("flows", columns, where)
 
-    def _rows(self, table: str, columns: Sequence[str] | None, where: str | None) -> Table:
+    def _rows(self, table: str, columns: str | Sequence[str] | None, where: str | None) -> Table:
         if columns is None:
             # Arguments are by far the slowest to read: they are there for who names them.
             columns = [name for name, *_ in self._session.table(table).columns if name != "args"]
         with translated():
-            return Table(self._session.rows(table, list(columns), where))
+            return Table(self._session.rows(table, listed(columns), where))
 
     def args(self, slice_id: int) -> dict[str, Any]:
-        """The arguments of a slice as recorded, by its number in :meth:`slices`. Ctrl+C stops waiting for the file.
+        """The arguments of a slice as recorded, by its number in :meth:`slices`. They are read from the file: raises
+        ``PathError`` if it was moved or has changed. Ctrl+C stops waiting for it.
 
         >>> sorted(run.args(0))
         ['group_id']
@@ -255,7 +256,7 @@ class Run:
         """
         question = {name: value for name, value in locals().items() if name != "self" and value is not None}
         for key in ("name", "category", "program", "track", "kind", "host", "group_by", "columns"):
-            question[key] = [question[key]] if isinstance(question[key], str) else list(question[key])
+            question[key] = listed(question[key])
         with translated():
             return Table(self._session.events(question))
 
@@ -295,6 +296,8 @@ class Run:
         >>> run.query("SELECT category FROM op_slices GROUP BY category ORDER BY sum(self_ps) DESC", limit=1)
         [{'category': 'Collective'}]
         """
+        if limit < 0:
+            raise UsageError("limit: the most rows, 0 for all", 2)
         with translated():
             columns, rows, _ = self._session.query(sql, limit, seconds)
         return [dict(zip(columns, row)) for row in rows]
@@ -313,9 +316,14 @@ class Run:
         except ImportError as missing:
             raise ImportError(f"run.sql needs {missing.name}: pip install 'systole-tpu[sql]'; run.query does without") from None
         connection = duckdb.connect()
-        for name in [name for name in self.tables if re.search(rf"\b{name}\b", query)]:
-            # A stream can be read once: DuckDB may read a table several times.
-            connection.register(name, pyarrow.table(self._rows(name, None, None) if name == "slices" else self.table(name)))
+        named = lambda name: re.search(rf"\b{name}\b", query, re.IGNORECASE)
+        views = [view for view in _systole.query_views() if named(view[0])]
+        for name in self.tables:
+            if named(name) or views and name == "slices":
+                # A stream can be read once: DuckDB may read a table several times.
+                connection.register(name, pyarrow.table(self._rows(name, None, None) if name == "slices" else self.table(name)))
+        for name, select in views:
+            connection.execute(f"CREATE VIEW {name} AS {select}")
         return connection.sql(query)
 
     def compare(

@@ -8,9 +8,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from . import _systole
-from ._errors import translated
+from ._errors import UsageError, translated
 
 _SHOWN = 20
+
+
+def listed(names: str | Sequence[str]) -> list[str]:
+    """One name is a list of one, and not of its letters."""
+    return [names] if isinstance(names, str) else list(names)
 
 
 class Column(NamedTuple):
@@ -80,14 +85,16 @@ class Table:
         with translated():
             return self._table.column(column)
 
-    def select(self, columns: Sequence[str] | None = None, start: int = 0, stop: int | None = None) -> Table:
+    def select(self, columns: str | Sequence[str] | None = None, start: int = 0, stop: int | None = None) -> Table:
         """Chosen columns, and rows from ``start`` to ``stop``.
 
         >>> run.table("steps").select(["step"], 1, 3).to_pylist()
         [{'step': 1}, {'step': 2}]
         """
+        if start < 0 or stop is not None and stop < 0:
+            raise UsageError("rows: they are counted from 0, from the first row on", 2)
         with translated():
-            return Table(self._table.select(None if columns is None else list(columns), start, stop))
+            return Table(self._table.select(None if columns is None else listed(columns), start, stop))
 
     def head(self, rows: int = 10) -> Table:
         """The first rows.
@@ -111,13 +118,15 @@ class Table:
         *,
         format: Literal["parquet", "arrow", "csv"] = "parquet",
         constants: Mapping[str, str | None] | None = None,
+        force: bool = False,
     ) -> None:
-        """Writes a file, without any library; ``constants`` become the first columns, with one value in all rows.
+        """Writes a file, without any library; ``constants`` become the first columns, with one value in all rows. A file that
+        Systole has not written is replaced only with ``force``; what was opened never is.
 
         >>> run.table("steps").write("steps.csv", format="csv", constants={"job": "a"})
         """
         with translated():
-            self._table.write(os.fspath(path), format, list((constants or {}).items()))
+            self._table.write(os.fspath(path), format, list((constants or {}).items()), force)
 
     def to_arrow(self) -> Any:
         """A ``pyarrow.Table`` (needs pyarrow: ``pip install systole-tpu[arrow]``).

@@ -52,6 +52,10 @@ def test_duckdb(run, total, tmp_path):
     relation = run.sql("SELECT name, sum(self_ps) AS ps FROM slices WHERE track_kind = 'ops' GROUP BY name ORDER BY name")
     ours = run.query("SELECT name, sum(self_ps) AS ps FROM slices WHERE track_kind = 'ops' GROUP BY name ORDER BY name")
     assert relation.fetchall() == [(row["name"], row["ps"]) for row in ours]
+    categories = "SELECT category, sum(self_ps) AS ps FROM {} GROUP BY category ORDER BY category"
+    ours = run.query(categories.format("op_slices"))
+    assert run.sql(categories.format("OP_SLICES")).fetchall() == [(row["category"], row["ps"]) for row in ours]
+    assert run.sql("SELECT count(*) FROM Ops JOIN steps ON true").fetchall()
     command("export", RECOMPILE, "-o", tmp_path)
     count, ps = duckdb.sql(f"SELECT count(*), sum(self_ps) FROM '{tmp_path}/slices.parquet'").fetchall()[0]
     assert (count, ps) == (total["rows"], total["self_ps"])

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import systole_tpu
 from conftest import RECOMPILE, SAMPLES, command
-from systole_tpu.fleet import _engines, _report
+from systole_tpu.fleet import _engines, _render, _report, _task
 from systole_tpu.fleet._captures import find
 
 duckdb = pytest.importorskip("duckdb")
@@ -212,6 +212,59 @@ def test_paths_and_layouts_name_jobs_runs_and_hosts(tmp_path):
             find(missing)
 
 
+def test_directories_that_are_linked_and_packed_runs_are_found(tmp_path):
+    real = put(sample("v5e_decode"), tmp_path / "elsewhere/job/r1/w0.xplane.pb")
+    inside = put(sample("v5e_decode"), tmp_path / "in/job/r2/w0.xplane.pb")
+    packed = tmp_path / "in/packed/r3.systole.zip"
+    packed.parent.mkdir()
+    command("pack", real, "-o", packed)
+    links = {"in/linked": tmp_path / "elsewhere", "in/a-newest": inside.parent, "in/job/up": tmp_path / "in"}
+    for link, to in links.items():
+        (tmp_path / link).symlink_to(to)
+    found = [capture.path for capture in find(tmp_path / "in")]
+    assert found == [str(inside), str(tmp_path / "in/linked/job/r1/w0.xplane.pb"), str(packed)]
+    assert systole_tpu.fleet(tmp_path / "in", tmp_path / "dataset", workers=1).analyzed == 3
+
+
+def test_wrong_arguments_are_errors_and_no_damage_of_captures(tmp_path):
+    path, dataset = put(sample("v5e_decode"), tmp_path / "in/job/r1/w0.xplane.pb"), tmp_path / "dataset"
+    for wrong, message in (({"device_spek": "v5e"}, "device_spek"), ({"device_spec": "v99"}, "known chips"), ({"roles": "/no"}, "roles")):
+        with pytest.raises(systole_tpu.Error, match=message):
+            systole_tpu.fleet(path, dataset, **wrong)
+    assert not dataset.exists()
+    assert module("run", path, "-o", dataset, "--device-spec", "v99").returncode == 2
+    with pytest.raises(systole_tpu.UsageError, match="jbo"):
+        find({"path": path, "jbo": None})
+    (capture,) = find({"path": path, "job": None, "version": 3})
+    assert (capture.path, capture.job, capture.version) == (str(path), "r1", "3")
+    assert systole_tpu.fleet({"path": path, "job": None}, dataset, workers=1, wait=1).analyzed == 1
+    with pytest.raises(systole_tpu.UsageError, match="families"):
+        systole_tpu.fleet.report(dataset, families=-1)
+
+
+def test_a_capture_that_fails_later_is_counted_and_said_to_be(tmp_path):
+    paths = [put(sample("v5e_decode"), tmp_path / f"in/job/plugins/profile/r/w{host}.xplane.pb") for host in range(2)]
+    dataset = tmp_path / "dataset"
+    systole_tpu.fleet(tmp_path / "in", dataset, workers=1)
+    paths[0].write_bytes(b"")
+    paths.append(put(paths[0], tmp_path / "in/job/plugins/profile/r/w2.xplane.pb"))
+    assert len(systole_tpu.fleet(tmp_path / "in", dataset, workers=1).failed) == 2
+    report = systole_tpu.fleet.report(dataset)
+    assert [one["is_counted"] for one in report.failed] == [True, False]
+    assert (report.overview["captures"], report.overview["failed"], report.overview["outdated"]) == (2, 2, 1)
+    assert report.jobs[0]["failed"] == 2 and "2, 2 failed" in str(report)
+    assert "2 failed, of which 1 counted as read of an earlier file" in str(report)
+    # What is said later is not how long ago the file was written then.
+    assert "before it was read" in str(report) and " ago" not in str(report)
+
+
+def test_dates_are_those_of_profilers_in_names_of_runs():
+    task = {"date": None, "modified_ns": 1_800_000_000 * 10**9}
+    dates = {"2026_01_31_12_00_00": "2026-01-31", "llama_2048_1024": "2026-11-20", "20260131": "2026-11-20", "2026_02_31_12_00_00": "2026-11-20"}
+    for run, date in dates.items():
+        assert _task._date({**task, "run": run}, 1_795_132_800 * 10**9) == (date, "run name" if "01_31" in run else "session start")
+
+
 def test_the_report_says_what_runs_say(filled):
     dataset, _ = filled
     report = systole_tpu.fleet.report(dataset)
@@ -250,6 +303,50 @@ def test_versions_are_compared_as_by_the_command_line(tmp_path):
     assert found["change_percent"] == pytest.approx(said["steps"][0]["change_percent"])
 
 
+def test_captures_without_a_version_are_compared_from_day_to_day(tmp_path):
+    sources = [("v5e_8chip_serial", "v1"), ("v5e_8chip_serial", None), ("v5e_8chip_overlap", None)]
+    captures = []
+    for day, (name, version) in enumerate(sources):
+        path = put(sample(name), tmp_path / f"{day}.xplane.pb")
+        captures.append({"path": path, "job": "x", "run": f"r{day}", "date": f"2026-01-0{day + 1}", "version": version})
+    systole_tpu.fleet(captures, tmp_path / "dataset", workers=1)
+    (found,) = systole_tpu.fleet.report(tmp_path / "dataset").regressions
+    assert (found["by"], found["base"], found["cand"], found["finding"]) == ("date", "2026-01-02", "2026-01-03", "too-few")
+
+
+def test_runs_of_one_name_in_two_versions_are_two_runs(tmp_path):
+    for version in ("v1", "v2"):
+        for host in range(3):
+            name = "v5e_8chip_straggler" if version == "v1" else "v5e_decode"
+            put(sample(name), tmp_path / f"in/train/{version}/r/w{host}.xplane.pb")
+    systole_tpu.fleet(tmp_path / "in", tmp_path / "dataset", layout="{job}/{version}/{run}/{host}", workers=1)
+    for file in (tmp_path / "dataset/runs").rglob("host=w1/*.parquet"):
+        work = "SELECT * REPLACE (step_work_ps + 0.1 * step_time_ps AS step_work_ps)"
+        changed = tmp_path / "changed.parquet"
+        duckdb.sql(f"COPY ({work} FROM read_parquet('{file}', hive_partitioning = false)) TO '{changed}'")
+        changed.replace(file)
+    report = systole_tpu.fleet.report(tmp_path / "dataset")
+    assert report.jobs[0]["runs"] == 2
+    assert [(one["host"], one["runs"], one["slowest_in"]) for one in report.stragglers] == [("w1", 2, 2)]
+
+
+def test_above_roofline_says_of_how_much_time(tmp_path):
+    put(sample("v5e_decode"), tmp_path / "in/job/r/w0.xplane.pb")
+    systole_tpu.fleet(tmp_path / "in", tmp_path / "dataset", workers=1)
+    file = next((tmp_path / "dataset/ops").rglob("*.parquet"))
+    ops = f"read_parquet('{file}', hive_partitioning = false)"
+    changed = tmp_path / "changed.parquet"
+    rated = "CASE WHEN row_number() OVER (ORDER BY self_time_ps) = 1 THEN"
+    parts = f"REPLACE ('fusion.1' AS name, 'fusion' AS category, {rated} 25.0 END AS efficiency_percent, {rated} 'HBM' END AS bound_by)"
+    duckdb.sql(f"COPY (SELECT * {parts} FROM {ops} WHERE self_time_ps > 0 AND occurrences > 0) TO '{changed}'")
+    changed.replace(file)
+    ((least, all),) = duckdb.sql(f"SELECT min(self_time_ps), sum(self_time_ps) FROM {ops}").fetchall()
+    report = systole_tpu.fleet.report(tmp_path / "dataset")
+    (family,) = report.families
+    assert (family["rated_ps"], family["self_time_ps"], family["bound_by"]) == (least, all, None)
+    assert f"{_render.time(0.75 * least)} of {_render.time(least)}" in str(report)
+
+
 def test_a_host_stands_out_by_how_often_it_is_the_slowest():
     def hosts(runs):
         for run in range(runs):
@@ -279,6 +376,20 @@ def test_the_command_has_the_exit_codes_of_systole(tmp_path):
     assert told.returncode == 0 and json.loads(told.stdout)["overview"]["captures"] == 1
     assert module("report", tmp_path / "dataset", "--format", "html", "-o", tmp_path / "page.html").returncode == 0
     assert (tmp_path / "page.html").read_text().startswith("<!doctype html>")
+    profile, notes = tmp_path / "in/job/run/w0.xplane.pb", tmp_path / "notes.txt"
+    notes.write_text("mine")
+    for foreign in (profile, notes):
+        refused = module("report", tmp_path / "dataset", "-o", foreign)
+        assert (refused.returncode, "--force" in refused.stderr) == (2, True), refused.stderr
+    assert notes.read_text() == "mine" and profile.read_bytes() == RECOMPILE.read_bytes()
+    inside = next((tmp_path / "dataset/_summaries").iterdir())
+    inside.write_text("changed")
+    assert module("report", tmp_path / "dataset", "-o", inside, "--force").returncode == 2
+    assert module("report", tmp_path / "dataset", "-o", notes, "--force").returncode == 0
+    for format in ("text", "json", "html"):
+        for _ in range(2):
+            assert module("report", tmp_path / "dataset", "--format", format, "-o", tmp_path / format).returncode == 0
+    assert module("report", tmp_path / "dataset", "-o", "-").stdout == module("report", tmp_path / "dataset").stdout
     assert module("report", tmp_path / "none").returncode == 3
     missing = module("run", tmp_path / "none", "-o", tmp_path / "dataset")
     assert missing.returncode == 3 and missing.stderr.startswith("error: no such file")

@@ -32,8 +32,13 @@ def test_expectations_are_answered():
     assert answers and answers.verdicts == {"one sum": "met", "no gathers": "met"}
     answers = program.expect({"name": "gathers", "collective": "all-gather"}, {"name": "steps", "compiles_in_steps": False})
     assert not answers and answers.verdicts == {"gathers": "not-met", "steps": "unknown"}
+    # Names need not be unique: an expectation that is met hides none that is not.
+    answers = program.expect({"name": "same", "collective": "all-gather"}, {"name": "same", "collective": "all-reduce"})
+    assert not answers and answers.verdicts == {"same": "not-met"}
     with pytest.raises(systole_tpu.UsageError, match="did you mean"):
         program.expect({"name": "wrong", "collective": "all-gathr"})
+    with pytest.raises(systole_tpu.UsageError, match="at least one"):
+        program.expect()
 
 
 def test_programs_are_compared_by_content(tmp_path):

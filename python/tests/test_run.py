@@ -12,6 +12,7 @@ import tempfile
 import threading
 import time
 import types
+import warnings
 from importlib import metadata
 
 import pytest
@@ -106,6 +107,9 @@ def test_errors_are_exceptions_with_command_line_messages(run, tmp_path):
         systole_tpu.open(damaged)
     assert str(error.value) in command("analyze", damaged, code=4)
     assert isinstance(error.value, systole_tpu.Error) and error.value.code == 4
+    damaged.write_bytes(b"")
+    with pytest.raises(systole_tpu.FormatError, match="the argument wait waits until it is complete"):
+        systole_tpu.open(damaged)
     for options, message in [
         ({"clock": "fast"}, 'clock "fast": write a clock'),
         ({"device_spec": "v99"}, "device_spec: v99: no file, and known chips are"),
@@ -126,10 +130,51 @@ def test_errors_are_exceptions_with_command_line_messages(run, tmp_path):
         run.table("opps")
     with pytest.raises(systole_tpu.UsageError, match='no column "nme"; it has slice_id'):
         run.slices(["nme"])
-    with pytest.raises(systole_tpu.UsageError, match="at least one change"):
+    with pytest.raises(systole_tpu.UsageError, match="at least one change, for instance ici"):
         run.what_if()
+    with pytest.raises(systole_tpu.UsageError, match="what_if: .*float"):
+        run.what_if(ici=float("nan"))
+    for wrong in (lambda: run.table("ops").head(-1), lambda: run.table("ops").select(None, -3), lambda: run.query("SELECT 1", limit=-1)):
+        with pytest.raises(systole_tpu.UsageError):
+            wrong()
+    with pytest.raises(systole_tpu.UsageError, match="constants: ops has a column \"name\""):
+        run.table("ops").write("never.parquet", constants={"name": "z"})
+    assert list(run.table("ops").select("name").head(1).to_pylist()[0]) == ["name"]
+    assert [column.name for column in run.slices("name").columns] == ["name"]
     with pytest.raises(systole_tpu.UsageError, match="no communication between slices"):
         run.report("dcn")
+
+
+def test_arguments_of_a_file_that_is_gone_are_an_error_or_a_warning(tmp_path):
+    path = tmp_path / "w0.xplane.pb"
+    path.write_bytes(PADDED.read_bytes())
+    run, again = systole_tpu.open(path), systole_tpu.open(PADDED)
+    number = next(row["slice_id"] for row in again.slices(["slice_id", "args"]) if row["args"])
+    path.unlink()
+    with pytest.raises(systole_tpu.PathError, match="w0.xplane.pb"):
+        run.args(number)
+    with pytest.warns(RuntimeWarning, match="arguments of slices are missing"):
+        assert run.table("slices").select(["args"])["args"][number] is None
+    with pytest.warns(RuntimeWarning, match="arguments of slices are missing"):
+        run.table("slices").write(tmp_path / "slices.parquet")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert again.args(number) and again.table("slices")["args"][number]
+
+
+def test_a_table_is_not_written_over_what_others_wrote(tmp_path):
+    path, notes = tmp_path / "w0.xplane.pb", tmp_path / "notes.csv"
+    path.write_bytes(PADDED.read_bytes())
+    notes.write_text("mine\n")
+    table = systole_tpu.open(path).table("ops")
+    for file, options in ((path, {}), (path, {"force": True}), (notes, {})):
+        before = file.read_bytes()
+        with pytest.raises(systole_tpu.UsageError, match="input of this command" if options else "force=True|input of this command"):
+            table.write(file, format="csv", **options)
+        assert file.read_bytes() == before
+    table.write(notes, format="csv", force=True)
+    table.write(notes, format="csv")
+    assert notes.read_text().startswith("name,")
 
 
 def test_other_threads_run_while_a_trace_is_opened():
@@ -304,12 +349,23 @@ def test_slices_that_are_not_there_have_no_arguments(run):
 
 
 def test_errors_of_captures_are_told_without_warnings():
-    from systole_tpu._capture import _told
+    from systole_tpu._capture import _as_arguments, _told
 
     text = "warning: a\nand more\nwarning: b\nerror: host:1: it failed\nhost:2: it did, too\n"
     assert _told(text) == (["a\nand more", "b"], "host:1: it failed\nhost:2: it did, too")
     assert _told("") == ([], "")
     assert _told("Segmentation fault\n") == ([], "Segmentation fault")
+    # Options have the names of arguments where there is one.
+    text = "--host-level is 0 (--ms), '--python-level <N>' of --xla_dump_to, --delay"
+    assert _as_arguments(text) == "host_level is 0 (ms), python_level of --xla_dump_to, --delay"
+
+
+def test_a_capture_starts_a_python_that_finds_the_same_module(tmp_path):
+    folder = os.path.dirname(os.path.dirname(systole_tpu.__file__))
+    program = f"import sys; sys.path.insert(0, {folder!r}); import systole_tpu; systole_tpu.capture('localhost:1', {str(tmp_path / 'logs')!r})"
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    done = subprocess.run([sys.executable, "-S", "-c", program], capture_output=True, text=True, env=env)
+    assert "PathError" in done.stderr and "cannot connect" in done.stderr, done.stderr
 
 
 def test_environment_is_recorded_without_secrets(tmp_path, monkeypatch):

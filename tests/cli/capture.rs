@@ -176,6 +176,10 @@ fn profiles_of_some_hosts_are_kept_if_others_fail() {
             .contains("the connection broke"),
         "{result}"
     );
+    assert_eq!(
+        result["lacks"],
+        serde_json::json!(["2 of 3 hosts sent no profile; the others are kept"])
+    );
     assert_eq!(files(&place, "logs").len(), 1);
 
     let output = place.run(&["capture", CLOSED, "-o", "none", "--ms", "20"]);

@@ -65,6 +65,57 @@ fn an_idle_program_is_an_incomplete_capture() {
 }
 
 #[test]
+fn a_profile_that_arrives_damaged_is_said_to_be() {
+    let whole = profile(1);
+    let half = whole[..whole.len() / 2].to_vec();
+    for (damaged, words) in [
+        (vec![0xff; 1000], "cannot be read: "),
+        (half, "arrived damaged"),
+    ] {
+        let place = Place::empty();
+        let server = serves(damaged);
+        let address = server.address();
+        for more in [&[][..], &["--no-report"], &["--json"]] {
+            let args = ["capture", &address, "-o", "logs", "--ms", "20"];
+            let output = place.run(&[&args, more].concat());
+            let said = stderr(&output) + stdout(&output);
+            assert_eq!(output.status.code(), Some(12), "{said}");
+            assert!(said.contains("arrived damaged"), "{said}");
+            assert!(
+                more.contains(&"--no-report") || said.contains(words),
+                "{said}"
+            );
+            for wrong in ["nothing was recorded", "still being written", "option wait"] {
+                assert!(!said.contains(wrong), "{said}");
+            }
+        }
+        let output = place.run(&["capture", &address, "-o", "more", "--steps", "3"]);
+        let said = stderr(&output);
+        assert_eq!(output.status.code(), Some(11), "{said}");
+        assert!(!said.contains("systole-capture-"), "{said}");
+    }
+}
+
+#[test]
+fn servers_are_not_asked_where_nothing_can_be_written() {
+    let place = Place::empty();
+    std::fs::write(place.path("file"), "x").unwrap();
+    let server = serves(profile(1));
+    let address = server.address();
+    for more in [&[][..], &["--continuous", "snapshot"], &["--steps", "2"]] {
+        let args = ["capture", &address, "-o", "file/logs"];
+        let output = place.run(&[&args, more].concat());
+        assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+        assert!(
+            stderr(&output).contains("cannot write"),
+            "{}",
+            stderr(&output)
+        );
+    }
+    assert!(server.calls().is_empty());
+}
+
+#[test]
 fn arguments_that_cannot_work_are_refused_before_anything_is_recorded() {
     let place = Place::empty();
     let server = serves(profile(1));

@@ -20,16 +20,20 @@ pub struct ProfileContents {
     pub started_unix_ns: Option<i64>,
     /// What the profiler reports as gone wrong.
     pub errors: Vec<String>,
+    /// Whether a part of it is no `XSpace`, or is cut: then it may hold more than this.
+    pub is_damaged: bool,
 }
 
 impl ProfileContents {
-    /// Reads the outline of a profile. Damage ends the reading; the importer reports it when the file is opened.
+    /// Reads the outline of a profile. Damage ends the reading; the importer says where it is when the file is opened.
     pub fn of(profile: &[u8]) -> Self {
         let mut contents = Self::default();
         let text = |range: Range<usize>| String::from_utf8_lossy(&profile[range]).into_owned();
-        let _ = fields(profile, 0..profile.len(), |number, range| match number {
+        let mut are_planes_whole = true;
+        let read = fields(profile, 0..profile.len(), |number, range| match number {
             1 => {
                 let plane = Plane::of(profile, range);
+                are_planes_whole &= plane.is_whole;
                 contents.has_events |= plane.has_events;
                 contents.process = contents.process.or(plane.process);
                 contents.started_unix_ns = contents.started_unix_ns.or(plane.started_unix_ns);
@@ -43,6 +47,7 @@ impl ProfileContents {
             }
             _ => {}
         });
+        contents.is_damaged = read.is_err() || !are_planes_whole;
         contents
     }
 }
@@ -54,6 +59,7 @@ struct Plane {
     has_events: bool,
     process: Option<i64>,
     started_unix_ns: Option<i64>,
+    is_whole: bool,
 }
 
 /// The stats of planes that are read here.
@@ -64,7 +70,7 @@ impl Plane {
     fn of(profile: &[u8], range: Range<usize>) -> Self {
         let mut plane = Self::default();
         let (mut stats, mut ids) = (Vec::new(), [None; 2]);
-        let _ = fields(profile, range, |number, range| match number {
+        let read = fields(profile, range, |number, range| match number {
             2 => plane.name = String::from_utf8_lossy(&profile[range]).into_owned(),
             // Lines, whose field 4 holds events.
             3 => plane.has_events |= !plane.has_events && has_field(profile, range, 4),
@@ -80,6 +86,7 @@ impl Plane {
             let mut stats = stats.iter().cloned();
             stats.find_map(|range| number_of_stat(profile, range, id?))
         });
+        plane.is_whole = read.is_ok();
         (plane.process, plane.started_unix_ns) = (process, started);
         plane
     }

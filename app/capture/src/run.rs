@@ -101,6 +101,11 @@ impl CaptureOptions {
             .find(|name| !names.insert(name.clone()))
     }
 
+    /// Fails where profiles cannot be written; nothing is made there.
+    pub fn check_place(&self) -> io::Result<()> {
+        RunFolder::new(&self.logdir, self.session.as_deref(), UNIX_EPOCH).check()
+    }
+
     /// A file of a named run that is there already and would be replaced.
     pub fn existing(&self) -> Option<PathBuf> {
         let session = self.session.as_deref()?;

@@ -60,6 +60,14 @@ impl RunFolder {
             .join(format!("{}.xplane.pb", address.file_name()))
     }
 
+    /// Fails where no file can be written: servers record for nothing then, and some send what they have once only.
+    pub fn check(&self) -> io::Result<()> {
+        let path = self.path();
+        let mut above = path.ancestors();
+        let there = above.find(|above| above.exists()).unwrap_or(Path::new("."));
+        tempfile::tempfile_in(there).map(drop)
+    }
+
     /// Keeps what a server has answered.
     pub fn save(
         &self,
@@ -189,6 +197,16 @@ mod tests {
             ..ProfileResponse::default()
         };
         assert_eq!(run.save(&address, answer).unwrap().bytes, 3);
+    }
+
+    #[test]
+    fn place_is_checked_and_nothing_is_left_there() {
+        let dir = tempfile::tempdir().unwrap();
+        let run = folder(&dir.path().join("new/logs"));
+        run.check().unwrap();
+        assert!(!dir.path().join("new").exists());
+        std::fs::write(dir.path().join("file"), "x").unwrap();
+        assert!(folder(&dir.path().join("file/logs")).check().is_err());
     }
 
     #[test]

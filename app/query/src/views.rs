@@ -60,16 +60,17 @@ impl QueryView {
         self.selected.iter().map(|(_, name, _)| *name)
     }
 
-    pub(super) fn definition(&self) -> String {
+    /// The query that it stands for.
+    pub fn select(&self) -> String {
         let columns = self
             .selected
             .iter()
             .map(|(what, name, _)| format!("{what} AS {name}"));
-        format!(
-            "CREATE TEMP VIEW {} AS SELECT {} FROM {}",
-            self.name,
-            trace_model::joined(columns, ", "),
-            self.of
-        )
+        let columns = trace_model::joined(columns, ", ");
+        format!("SELECT {columns} FROM {}", self.of)
+    }
+
+    pub(super) fn definition(&self) -> String {
+        format!("CREATE TEMP VIEW {} AS {}", self.name, self.select())
     }
 }

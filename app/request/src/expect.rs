@@ -16,8 +16,14 @@ pub struct ExpectRequest {
 }
 
 impl ExpectRequest {
-    /// The answer to each.
+    /// The answer to each. None at all would count as met.
     pub fn answer(&self, cx: &Context<'_>) -> Result<ExpectReport> {
+        if self.expect.is_empty() {
+            return Err(RequestError::argument(
+                "expect",
+                "name at least one expectation",
+            ));
+        }
         judge(cx, &self.expect).map_err(|error| RequestError::argument("expect", error.to_string()))
     }
 }

@@ -61,8 +61,8 @@ pub fn import_path(
     };
     let before = located.state();
     let model = import_located(&located, IMPORTERS, options, progress);
-    let model =
-        model.map_err(|error| in_run(writing::explained(error, &before), &located, path))?;
+    let model = model
+        .map_err(|error| in_run(writing::explained(error, &before, options), &located, path))?;
     if located.run.is_none() {
         sessions::refuse_far_apart(&model)?;
         sessions::refuse_other_programs(&model)?;
@@ -351,7 +351,7 @@ fn import_opened<'a>(
             hlo_dump::add(&options.hlo, opener, progress, &mut builder)?;
             note_what_was_left_out(&mut builder, &opened, &skipped);
             note_runs(&mut builder, located, &same);
-            writing::note(&before, &skipped, &mut builder);
+            writing::note(&before, &skipped, options, &mut builder);
             // The bytes of the files and the table of slices need not exist at the same time.
             drop(opened);
             return finish(builder, progress);

@@ -111,8 +111,11 @@ fn is_settled(state: &[ListedFile], unchanged: Duration) -> bool {
 }
 
 /// What says that a file is still being written: it has changed since `before`, or was written seconds ago and
-/// `is_damaged`.
-fn evidence(before: &[ListedFile], is_damaged: bool) -> Option<String> {
+/// `is_damaged`. Who waits no time at all knows that nobody writes.
+fn evidence(before: &[ListedFile], is_damaged: bool, options: &ImportOptions) -> Option<String> {
+    if options.wait == Some(Duration::ZERO) {
+        return None;
+    }
     before.iter().find_map(|file| {
         let now = ListedFile::now(&file.path);
         if now != *file {
@@ -128,7 +131,7 @@ fn evidence(before: &[ListedFile], is_damaged: bool) -> Option<String> {
         }
         let age = file.age().filter(|age| is_damaged && *age < RECENT)?;
         Some(format!(
-            "{} was written {} s ago",
+            "{} was written {} s before it was read",
             file.name(),
             age.as_secs()
         ))
@@ -136,9 +139,14 @@ fn evidence(before: &[ListedFile], is_damaged: bool) -> Option<String> {
 }
 
 /// Logs that the run is still being written, if something says so.
-pub(super) fn note(before: &[ListedFile], skipped: &[String], out: &mut TraceBuilder) {
+pub(super) fn note(
+    before: &[ListedFile],
+    skipped: &[String],
+    options: &ImportOptions,
+    out: &mut TraceBuilder,
+) {
     let is_damaged = !skipped.is_empty() || out.log_mut().count(IssueKind::TruncatedFile) > 0;
-    if let Some(what) = evidence(before, is_damaged) {
+    if let Some(what) = evidence(before, is_damaged, options) {
         out.log(IssueKind::StillWritten, || {
             format!("{what}: --wait waits until it is complete")
         });
@@ -146,13 +154,17 @@ pub(super) fn note(before: &[ListedFile], skipped: &[String], out: &mut TraceBui
 }
 
 /// The error with the remark that the file is still being written, if something says so.
-pub(super) fn explained(error: ImportError, before: &[ListedFile]) -> ImportError {
+pub(super) fn explained(
+    error: ImportError,
+    before: &[ListedFile],
+    options: &ImportOptions,
+) -> ImportError {
     let is_damage = match &error {
         ImportError::Malformed { .. } | ImportError::Unusable { .. } => true,
         ImportError::Io(error) => error.kind() == io::ErrorKind::UnexpectedEof,
         _ => false,
     };
-    match evidence(before, is_damage).filter(|_| is_damage) {
+    match evidence(before, is_damage, options).filter(|_| is_damage) {
         Some(what) => ImportError::StillWritten {
             error: Box::new(error),
             what,
@@ -204,6 +216,12 @@ mod tests {
         assert_eq!(issues(&path), 0, "complete files may be new");
         fs::write(&path, &whole[..whole.len() / 2]).unwrap();
         assert_eq!(issues(&path), 1);
+        let complete = ImportOptions {
+            wait: Some(Duration::ZERO),
+            ..ImportOptions::default()
+        };
+        let model = import_path(&path, &complete, &Progress::new()).unwrap();
+        assert_eq!(model.import_log().count(IssueKind::StillWritten), 0);
         written_ago(&path, 3600);
         assert_eq!(issues(&path), 0);
     }

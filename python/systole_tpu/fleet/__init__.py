@@ -17,7 +17,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from .._errors import UsageError
+from .._errors import PathError, UsageError
+from .._open import open as open_run
 from ._captures import Capture, Source, find
 from ._dataset import Dataset
 from ._engines import ENGINES
@@ -98,6 +99,7 @@ def run(
         raise UsageError(f"there is no engine {engine!r}; there are {', '.join(ENGINES)}", 2)
     if workers is not None and workers < 1:
         raise UsageError("workers: at least 1", 2)
+    _check(options)
     captures = find(paths, layout)
     home = Dataset(dataset)
     home.root.mkdir(parents=True, exist_ok=True)
@@ -130,6 +132,18 @@ def run(
         tell(done + skipped + len(failed), len(captures), len(failed))
     failed.sort(key=lambda one: one.path)
     return FleetResult(str(home.root), done, skipped, tuple(failed))
+
+
+def _check(options: dict[str, Any]) -> None:
+    """Raises what every capture would fail with: options are looked at before paths."""
+    nowhere = os.path.join(os.devnull, "nowhere")
+    try:
+        open_run(nowhere, progress=False, **options)
+    except TypeError as error:
+        raise UsageError(str(error), 2) from None
+    except PathError as error:
+        if not str(error).endswith(nowhere):
+            raise
 
 
 def _silent(done: int, all: int, failed: int) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
-from systole_tpu import Error
+from systole_tpu import Error, _systole
+from systole_tpu._errors import translated
 from systole_tpu.fleet import report, run
 
 
@@ -22,11 +22,13 @@ def _parser() -> argparse.ArgumentParser:
     make.add_argument("--layout", help="what directories mean, counted from the file: {job}/{version}/{run}/{host}")
     make.add_argument("--version", metavar="NAME", help="version of the program in all captures")
     make.add_argument("--device-spec", metavar="CHIP", help="chip of captures that record no peaks: v5e, or a file")
+    make.add_argument("--wait", nargs="?", type=int, const=True, metavar="SECONDS", help="wait for captures that are being written")
     make.add_argument("--again", action="store_true", help="also captures that are in the dataset already")
     tell = commands.add_parser("report", help="what a dataset says of jobs, ops, versions and hosts")
     tell.add_argument("dataset", metavar="DATASET")
     tell.add_argument("--format", choices=("text", "json", "html"), default="text")
     tell.add_argument("-o", "--output", metavar="FILE", help="write to this file instead of standard output")
+    tell.add_argument("--force", action="store_true", help="replace a file that Systole has not written")
     return parser
 
 
@@ -37,12 +39,14 @@ def main(words: Sequence[str] | None = None) -> int:
         if args.command == "report":
             found = report(args.dataset)
             shown = {"text": lambda: f"{found}\n", "json": found.json, "html": found.html}[args.format]()
-            if args.output:
-                Path(args.output).write_text(shown, encoding="utf-8")
+            if args.output not in (None, "-"):
+                with translated():
+                    _systole.write_text(args.output, shown, [args.dataset], args.force)
             else:
                 sys.stdout.write(shown)
             return 0
-        options = {"device_spec": args.device_spec} if args.device_spec else {}
+        given = {"device_spec": args.device_spec, "wait": args.wait}
+        options = {name: value for name, value in given.items() if value is not None}
         result = run(
             args.paths,
             args.output,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import hashlib
+import itertools
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -15,7 +16,7 @@ from .. import _systole
 from .._errors import PathError, UsageError, translated
 
 #: A file, a directory, a pattern, or a mapping with ``path`` and known names (``job``, ``run``, ``host`` …).
-Source: TypeAlias = "str | os.PathLike[str] | Mapping[str, str]"
+Source: TypeAlias = "str | os.PathLike[str] | Mapping[str, Any]"
 
 #: Endings of profiles, richest format first: of several files of a host, the first one is read.
 ENDINGS = (
@@ -27,6 +28,7 @@ ENDINGS = (
     ".xspace.riegeli",
     ".trace.json.gz",
     ".trace.json",
+    ".systole.zip",
 )
 
 #: Size of a file, and the time of its last write; ``None`` where a bucket does not tell.
@@ -82,11 +84,11 @@ def find(sources: Source | Iterable[Source], layout: str | None = None) -> list[
     found: dict[str, Capture] = {}
     for source in sources:
         if isinstance(source, Mapping):
-            known = dict(source)
-            unknown = set(known) - {field.name for field in fields(Capture)}
+            known = {name: str(value) if name in NAMES else value for name, value in source.items() if value is not None}
+            unknown = set(source) - {field.name for field in fields(Capture)}
             if unknown or "path" not in known:
                 raise UsageError(f"a capture has path, {', '.join(NAMES)}; not {', '.join(sorted(unknown)) or 'only names'}", 2)
-            files: Iterable[_File] = [(_absolute(known.pop("path")), None)]
+            files: Iterable[_File] = [(_absolute(os.fspath(known.pop("path"))), None)]
         else:
             known, files = {}, _files(os.fspath(source))
         for path, facts in files:
@@ -112,18 +114,34 @@ def _files(source: str) -> Iterator[_File]:
         yield source, None
         return
     if os.path.isdir(source):
-        inside = [os.path.join(folder, name) for folder, _, names in os.walk(source) for name in names]
-        files = _richest(inside)
+        files = _richest(_below(source))
         if not files:
             raise PathError(f"no profile below this directory; profiles end in {', '.join(ENDINGS)}: {source}", 3)
     else:
         matches = glob.glob(source, recursive=True) if glob.has_magic(source) else []
         files = [match for match in matches if os.path.isfile(match)]
         for folder in sorted(set(matches) - set(files)):
-            files += _richest([os.path.join(at, name) for at, _, names in os.walk(folder) for name in names])
+            files += _richest(_below(folder))
         if not files:
             raise PathError(f"no such file or directory: {source}", 3)
     yield from ((path, None) for path in files)
+
+
+def _below(folder: str) -> Iterator[str]:
+    """All files below a directory, also in directories that are linked there; those that are there themselves, too, once."""
+    seen: set[str] = set()
+    tops = [folder]
+    while tops:
+        linked: list[str] = []
+        for at, folders, names in itertools.chain.from_iterable(map(os.walk, tops)):
+            place = os.path.realpath(at)
+            if place in seen:
+                folders.clear()
+                continue
+            seen.add(place)
+            yield from (os.path.join(at, name) for name in names)
+            linked += (path for name in sorted(folders) if os.path.islink(path := os.path.join(at, name)))
+        tops = linked
 
 
 def _remote_files(source: str) -> Iterator[_File]:
@@ -178,7 +196,7 @@ def _pattern(layout: str) -> re.Pattern[str]:
 
 
 def _capture(
-    path: str, facts: _Facts | None, patterns: list[re.Pattern[str]], known: dict[str, str], layout: str | None
+    path: str, facts: _Facts | None, patterns: list[re.Pattern[str]], known: dict[str, Any], layout: str | None
 ) -> Capture:
     stem = _stem(path).replace(os.sep, "/")
     matches = (pattern.search(stem) for pattern in patterns)

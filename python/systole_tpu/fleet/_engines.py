@@ -14,6 +14,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeAlias
 
+from .._capture import same_modules
 from .._errors import UsageError
 from ._dataset import Dataset
 from ._task import analyze, lost
@@ -89,10 +90,8 @@ def local(tasks: list[Task], workers: int) -> Iterator[Note]:
 
 
 def _started() -> subprocess.Popen[str]:
-    # The worker finds the same modules as this process.
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     command = [sys.executable, "-c", "from systole_tpu.fleet._worker import main; main()"]
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8", env=env)
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8", env=same_modules())
 
 
 def _answer(process: subprocess.Popen[str], task: Task) -> Note | None:

@@ -31,7 +31,7 @@ class FleetReport:
     regressions: list[Row] = field(default_factory=list)
     #: Hosts by how often they are the slowest of their run.
     stragglers: list[Row] = field(default_factory=list)
-    #: Captures that could not be analyzed.
+    #: Captures that could not be analyzed; ``is_counted`` are those whose rows of an earlier file are still there.
     failed: list[Row] = field(default_factory=list)
 
     def as_dict(self) -> dict[str, Any]:
@@ -89,13 +89,14 @@ def counted(count: int, what: str) -> str:
 def sections(report: FleetReport) -> Iterable[tuple[str, str, list[str], list[list[str]]]]:
     """Title, explanation, headings and rows of each table."""
     label = lambda row: f"{row['job']} ({row['times_from']})" if row["times_from"] else str(row["job"])
+    all_rated = lambda row: row["rated_ps"] in (None, row["self_time_ps"])
     yield (
         "Jobs",
         "Wasted: device time, from first op to last in each capture, in which devices are idle, wait for communication or"
         " copies, or exchange data with the host.",
         ["Job", "Captures", "Device time", "Wasted", "of device time", "Idle", "Communication", "Copies", "Host I/O", "Try first"],
         [
-            [label(row), str(row["captures"]), time(row["device_time_ps"]), time(row["wasted_ps"]), share(row["wasted_percent"])]
+            [label(row), f"{row['captures']}, {row['failed']} failed" if row["failed"] else str(row["captures"]), time(row["device_time_ps"]), time(row["wasted_ps"]), share(row["wasted_percent"])]
             + [share(100 * row[part] / row["device_time_ps"]) for part in ("idle_ps", "collective_ps", "copy_wait_ps", "host_io_ps")]
             + [f"{row['hint']['hint']} {row['hint']['title']} ({counted(row['hint']['captures'], 'capture')})" if row["hint"] else _UNKNOWN]
             for row in report.jobs
@@ -103,12 +104,14 @@ def sections(report: FleetReport) -> Iterable[tuple[str, str, list[str], list[li
     )
     yield (
         "Families of ops",
-        "Ops of one name without the compiler's number. Above roofline: time beyond what compute and memory peaks need,"
-        " where they are known.",
+        "Ops of one name without the compiler's number. Above roofline: time beyond what compute and memory peaks need, where"
+        " they are known; where they are known for some of the ops, of the self time of these. Bound by: what most of the self"
+        " time is bound by.",
         ["Family", "Category", "Jobs", "Self time", "of device time", "Above roofline", "Bound by"],
         [
             [row["family"], row["category"] or _UNKNOWN, str(row["jobs"]), time(row["self_time_ps"])]
-            + [share(row["of_device_time_percent"]), time(row["above_roofline_ps"]), row["bound_by"] or _UNKNOWN]
+            + [share(row["of_device_time_percent"]), time(row["above_roofline_ps"]) + ("" if all_rated(row) else f" of {time(row['rated_ps'])}")]
+            + [row["bound_by"] or _UNKNOWN]
             for row in report.families
         ],
     )
@@ -117,7 +120,7 @@ def sections(report: FleetReport) -> Iterable[tuple[str, str, list[str], list[li
     same = f" Not listed: {len(quiet) - few} changes within noise, {few} with too few steps to tell." if quiet else ""
     yield (
         "Versions",
-        "Median step time from each version of a job to the next (from day to day where no version is known); tests as in"
+        "Median step time from each version of a job to the next (captures without a version: from day to day); tests as in"
         f" `systole compare`, with the slowest host of each run.{same}",
         ["Job", "From", "To", "Runs", "Step", "p", "Finding", "Statement"],
         [
@@ -140,9 +143,12 @@ def sections(report: FleetReport) -> Iterable[tuple[str, str, list[str], list[li
     )
     yield (
         "Failed captures",
-        "They are tried again at the next run.",
-        ["Capture"],
-        [[row["reason"] if row["path"] in row["reason"] else f"{row['reason']}: {row['path']}"] for row in report.failed],
+        "They are tried again at the next run. Counted: what was read of an earlier file is part of all numbers.",
+        ["Counted", "Capture"],
+        [
+            ["yes" if row["is_counted"] else "no", row["reason"] if row["path"] in row["reason"] else f"{row['reason']}: {row['path']}"]
+            for row in report.failed
+        ],
     )
 
 
@@ -159,6 +165,8 @@ def summary(report: FleetReport) -> str:
     for key, what in (("without_devices", "without TPU ops"), ("simulated", "simulated"), ("failed", "failed")):
         if all[key]:
             parts.append(f"{all[key]} {what}")
+    if all["outdated"]:
+        parts[-1] += f", of which {all['outdated']} counted as read of an earlier file"
     if all["lost_events"]:
         parts.append(f"{all['lost_events']:,} events, files or damaged parts lost when files were read")
     return "; ".join(parts) + "."
@@ -193,7 +201,7 @@ def page(report: FleetReport) -> str:
     """A page that needs no network."""
     escape: Any = html.escape
     parts = [
-        "<!doctype html><html lang=en><head><meta charset=utf-8><title>Fleet</title>",
+        "<!doctype html><html lang=en><head><meta charset=utf-8><title>Fleet · Systole</title>",
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         f"<style>{STYLE}</style></head><body><h1>Fleet</h1><p>{escape(summary(report))}</p>",
     ]

@@ -33,7 +33,8 @@ _FILES_AT_ONCE = 500
 #: What is read of each table.
 _COLUMNS: dict[str, dict[str, str]] = {
     "runs": {
-        **dict.fromkeys(("capture", "job", "run", "host", "date", "version", "times_from", "lower_bounds"), "VARCHAR"),
+        **dict.fromkeys(("capture", "job", "run", "host", "date", "date_from", "version", "times_from"), "VARCHAR"),
+        "lower_bounds": "VARCHAR",
         **dict.fromkeys(("device_time_ps", *WASTE, "started_unix_ns", "lost_events"), "BIGINT"),
         **dict.fromkeys(("mfu_window_percent", "step_work_ps", "step_time_ps"), "DOUBLE"),
     },
@@ -48,8 +49,11 @@ _COLUMNS: dict[str, dict[str, str]] = {
     },
 }
 
+#: Runs of other versions, or of other days where a directory is a day, may have the same names.
+_RUN = "(version, CASE WHEN date_from = 'layout' THEN date END, run)::VARCHAR"
+
 _JOBS = f"""
-SELECT job, times_from, count(*) AS captures, count(DISTINCT run) AS runs, count(DISTINCT host) AS hosts,
+SELECT job, times_from, count(*) AS captures, count(DISTINCT {_RUN}) AS runs, count(DISTINCT host) AS hosts,
   sum(device_time_ps)::HUGEINT AS device_time_ps,
   sum({' + '.join(WASTE)})::HUGEINT AS wasted_ps,
   {', '.join(f'sum({column})::HUGEINT AS {column}' for column in WASTE)},
@@ -66,24 +70,28 @@ FROM hints JOIN runs USING (capture, job) WHERE severity <> 'health'
 GROUP BY job, hints.times_from, hint ORDER BY job, sum(coalesce(hints.saving_ps, 0)) DESC, hint
 """
 
+#: What bounds a family is what bounds most of its time, which may be unknown.
 _FAMILIES = """
-SELECT regexp_replace(ops.name, '\\.[0-9]+$', '') AS family, ops.category, ops.times_from,
-  count(DISTINCT ops.job) AS jobs, count(DISTINCT ops.capture) AS captures,
+WITH parts AS (
+  SELECT regexp_replace(ops.name, '\\.[0-9]+$', '') AS family, ops.*,
+    sum(self_time_ps) OVER (PARTITION BY family, ops.category, ops.times_from, bound_by) AS alike_ps
+  FROM ops JOIN runs USING (capture, job) WHERE occurrences > 0 AND self_time_ps > 0
+)
+SELECT family, category, times_from, count(DISTINCT job) AS jobs, count(DISTINCT capture) AS captures,
   sum(self_time_ps)::HUGEINT AS self_time_ps,
   sum(self_time_ps * (1 - least(efficiency_percent, 100) / 100)) FILTER (efficiency_percent IS NOT NULL) AS above_roofline_ps,
   sum(self_time_ps) FILTER (efficiency_percent IS NOT NULL) AS rated_ps,
-  mode(bound_by) AS bound_by
-FROM ops JOIN runs USING (capture, job) WHERE occurrences > 0 AND self_time_ps > 0
-GROUP BY ALL ORDER BY self_time_ps DESC, family LIMIT ?
+  nullif(arg_max(coalesce(bound_by, ''), alike_ps), '') AS bound_by
+FROM parts GROUP BY ALL ORDER BY self_time_ps DESC, family LIMIT ?
 """
 
-_HOSTS = """
-SELECT job, run, host, max(step_work_ps) AS work_ps, max(step_time_ps) AS step_ps
+_HOSTS = f"""
+SELECT job, {_RUN} AS run, host, max(step_work_ps) AS work_ps, max(step_time_ps) AS step_ps
 FROM runs WHERE step_work_ps IS NOT NULL AND times_from IS NULL GROUP BY ALL ORDER BY ALL
 """
 
-_CAPTURES = """
-SELECT capture, job, version, date, run, step_time_ps, coalesce(started_unix_ns, 0) AS started
+_CAPTURES = f"""
+SELECT capture, job, version, date, {_RUN} AS run, step_time_ps, coalesce(started_unix_ns, 0) AS started
 FROM runs WHERE times_from IS NULL ORDER BY job, date, started, run, step_time_ps DESC NULLS LAST, capture
 """
 
@@ -97,13 +105,15 @@ def report(dataset: str | os.PathLike[str], *, families: int = 30) -> FleetRepor
         import duckdb
     except ImportError:
         raise UsageError("reports of a fleet need DuckDB: pip install 'systole-tpu[fleet]'", 2) from None
+    if families < 0:
+        raise UsageError("families: at least 0", 2)
     home = Dataset(dataset)
     notes = list(home.notes())
     if not notes:
         raise PathError(f"there is no dataset here; `systole fleet run PATHS -o DATASET` makes one: {home.root}", 3)
-    failed = [{key: note.get(key) for key in ("path", "job", "reason", "code")} for note in notes if note["status"] == "failed"]
+    failed = [{key: note.get(key) for key in ("path", "job", "reason", "code", "id")} for note in notes if note["status"] == "failed"]
     if not any((home.root / "runs").rglob("*.parquet")):
-        return FleetReport({"captures": 0, "failed": len(failed)}, failed=failed)
+        return FleetReport({"captures": 0, "failed": len(failed)}, failed=[{**one, "is_counted": False} for one in failed])
     with duckdb.connect() as connection:
         # Its progress bar would stand in the output.
         connection.execute("SET enable_progress_bar = false")
@@ -121,7 +131,11 @@ def report(dataset: str | os.PathLike[str], *, families: int = 30) -> FleetRepor
             " count(*) FILTER (times_from IS NOT NULL) AS simulated, sum(device_time_ps)::HUGEINT AS device_time_ps,"
             " sum(lost_events)::HUGEINT AS lost_events FROM runs"
         )[0]
-        jobs = list(_jobs(ask(_JOBS), ask(_HINTS)))
+        there = {row["capture"] for row in ask("SELECT capture FROM runs")}
+        for one in failed:
+            one["is_counted"] = one.pop("id") in there
+        overview |= {"failed": len(failed), "outdated": sum(one["is_counted"] for one in failed)}
+        jobs = list(_jobs(ask(_JOBS), ask(_HINTS), failed))
         found = ask(_FAMILIES, families)
         regressions = list(_regressions(home, ask(_CAPTURES)))
         stragglers = _stragglers(ask(_HOSTS))
@@ -130,7 +144,7 @@ def report(dataset: str | os.PathLike[str], *, families: int = 30) -> FleetRepor
     for family in found:
         total = overview["device_time_ps"]
         family["of_device_time_percent"] = 100 * family["self_time_ps"] / total if total else None
-    return FleetReport({**overview, "failed": len(failed)}, jobs, found, regressions, stragglers, failed)
+    return FleetReport(overview, jobs, found, regressions, stragglers, failed)
 
 
 def _load(connection: Any, home: Dataset, name: str) -> None:
@@ -152,7 +166,7 @@ def _rows(answer: Any) -> list[Row]:
     return [dict(zip(names, row)) for row in answer.fetchall()]
 
 
-def _jobs(jobs: Iterable[Row], hints: Iterable[Row]) -> Iterator[Row]:
+def _jobs(jobs: Iterable[Row], hints: Iterable[Row], failed: list[Row]) -> Iterator[Row]:
     first: dict[tuple[str, str | None], Row] = {}
     for hint in hints:
         first.setdefault((hint["job"], hint["times_from"]), hint)
@@ -162,6 +176,7 @@ def _jobs(jobs: Iterable[Row], hints: Iterable[Row]) -> Iterator[Row]:
         best = first.get((job["job"], job["times_from"]))
         yield {
             **job,
+            "failed": sum(one["job"] == job["job"] for one in failed),
             "wasted_percent": 100 * job["wasted_ps"] / total if total else None,
             "reason": reasons[0][1] if reasons[0][0] else None,
             "hint": best and {key: best[key] for key in ("hint", "title", "captures", "saving_percent", "action")},
@@ -169,20 +184,18 @@ def _jobs(jobs: Iterable[Row], hints: Iterable[Row]) -> Iterator[Row]:
 
 
 def _regressions(home: Dataset, captures: Iterable[Row]) -> Iterator[Row]:
-    """Compares successive versions of each job; where no version is known, successive days. Of each run, the host with
-    the longest steps counts: it sets the pace."""
-    by_job: dict[str, list[Row]] = defaultdict(list)
+    """Compares successive versions of each job; captures without a version among themselves, by successive days. Of each
+    run, the host with the longest steps counts: it sets the pace."""
+    alike: dict[tuple[str, str], list[Row]] = defaultdict(list)
     for capture in captures:
         if (home.root / "_summaries" / f"{capture['capture']}.json").is_file():
-            by_job[capture["job"]].append(capture)
-    for job, rows in sorted(by_job.items()):
-        by = "version" if any(row["version"] for row in rows) else "date"
+            alike[capture["job"], "version" if capture["version"] else "date"].append(capture)
+    for (job, by), rows in sorted(alike.items()):
         versions: dict[str, dict[str, Row]] = defaultdict(dict)
         for row in rows:
-            if row[by]:
-                slowest = versions[row[by]].get(row["run"])
-                if slowest is None or (row["step_time_ps"] or 0) > (slowest["step_time_ps"] or 0):
-                    versions[row[by]][row["run"]] = row
+            slowest = versions[row[by]].get(row["run"])
+            if slowest is None or (row["step_time_ps"] or 0) > (slowest["step_time_ps"] or 0):
+                versions[row[by]][row["run"]] = row
         first = lambda runs: min((run["date"], run["started"]) for run in runs.values())
         # Where times say nothing, v2 comes before v10.
         numbers = lambda version: ([int(number) for number in re.findall(r"\d+", version)], version)

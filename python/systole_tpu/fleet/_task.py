@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 import socket
 import time
 from datetime import datetime, timezone
@@ -111,9 +110,11 @@ def _date(task: dict[str, Any], started_unix_ns: int | None) -> tuple[str, str]:
     """The day of a capture (UTC), and where it comes from."""
     if task["date"]:
         return task["date"], "layout"
-    named = re.search(r"(?<!\d)(20\d\d)[-_]?(0[1-9]|1[0-2])[-_]?(0[1-9]|[12]\d|3[01])(?!\d)", task["run"])
-    if named:
-        return "-".join(named.groups()), "run name"
+    # As profilers name runs: other digits are sizes and counts.
+    try:
+        return datetime.strptime(task["run"], "%Y_%m_%d_%H_%M_%S").date().isoformat(), "run name"
+    except ValueError:
+        pass
     times = ((started_unix_ns, "session start"), (task["modified_ns"], "file time"))
     for nanoseconds, source in times:
         if nanoseconds:

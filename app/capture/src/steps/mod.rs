@@ -233,6 +233,8 @@ fn measure(
             said.extend((!last.is_empty()).then_some(last));
             return Err(StepsError::Servers(found, std::mem::take(said)));
         }
+        let is_damaged = found.saved().any(|saved| saved.contents.is_damaged);
+        let place = format!(": {}", folder.path().display());
         match open(&found.run).and_then(|session| MeasuredSteps::of(&session)) {
             // It may have been stopped while it was read.
             _ if !watch(CaptureStage::Reading) => return Err(StepsError::Stopped),
@@ -242,7 +244,14 @@ fn measure(
             }
             Ok(measured) => last = measured.in_words(duration),
             Err(why) => {
-                last = format!("A short capture of {} has no steps: {why}.", time(duration));
+                // The file that it names is gone when that is read.
+                let why = why.split(&place).next().unwrap_or_default();
+                let length = time(duration);
+                if is_damaged {
+                    let why = format!("A short capture of {length} arrived damaged: {why}");
+                    return Err(StepsError::NotPossible(why));
+                }
+                last = format!("A short capture of {length} has no steps: {why}.");
             }
         }
         is_longest = duration >= longest;

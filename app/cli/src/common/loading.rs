@@ -61,6 +61,13 @@ impl<'a> Loading<'a> {
         })
     }
 
+    /// The same for runs that this program wrote: nobody writes them any more.
+    #[must_use]
+    pub fn of_own_files(mut self) -> Self {
+        self.import.wait = Some(Duration::ZERO);
+        self
+    }
+
     /// How a run is imported.
     pub fn import(&self, run: Option<String>) -> ImportOptions {
         ImportOptions {

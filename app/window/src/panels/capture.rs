@@ -222,10 +222,12 @@ impl CaptureDialog {
             attempts: self.attempts,
             ..CaptureOptions::usual(addresses, duration, PathBuf::from(logdir))
         };
-        match options.same_name() {
-            Some(name) => Err(format!("two addresses have the same file name {name}")),
-            None => Ok(options),
+        if let Some(name) = options.same_name() {
+            return Err(format!("two addresses have the same file name {name}"));
         }
+        let cannot = |error| format!("Log directory: cannot write: {error}");
+        options.check_place().map_err(cannot)?;
+        Ok(options)
     }
 
     fn start(&mut self) {

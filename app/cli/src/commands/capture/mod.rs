@@ -13,7 +13,7 @@ use capture::{
 use render::doctor_findings;
 use stage::StageLine;
 use trace_model::Picos;
-use words::{INCOMPLETE, in_words, json_text, outcome};
+use words::{INCOMPLETE, in_words, json_text, lacking, outcome};
 
 /// Findings that say that a capture is empty or cut.
 const CUT: [&str; 3] = ["Q01", "Q02", "Q04"];
@@ -112,6 +112,7 @@ pub fn run(args: &CaptureArgs, stderr: &Stderr) -> Result<CommandOutcome> {
     if let Some(wanted) = args.steps {
         return of_steps(args, &options, wanted, stderr);
     }
+    let loading = Loading::new(&args.assume, stderr)?.of_own_files();
     let capture = match args.continuous {
         Some(ContinuousArg::Start) => {
             return say_answers(&options, continuous::start(&options), "started", args.json);
@@ -130,9 +131,8 @@ pub fn run(args: &CaptureArgs, stderr: &Stderr) -> Result<CommandOutcome> {
     if capture.saved().next().is_none() {
         return Err(nothing_sent(&capture, Vec::new(), args.json)?);
     }
-    let session = (!args.no_report).then(|| {
-        Loading::new(&args.assume, stderr)?.open(&capture.run, None, OutputFormat::Text, false)
-    });
+    let session =
+        (!args.no_report).then(|| loading.open(&capture.run, None, OutputFormat::Text, false));
     let steps = session.as_ref().map(|session| match session {
         Ok(session) => CompleteSteps::of(session),
         Err(_) => CompleteSteps::default(),
@@ -148,15 +148,23 @@ pub fn run(args: &CaptureArgs, stderr: &Stderr) -> Result<CommandOutcome> {
             ));
         }
     }
+    let mut lacks = lacking(&capture, args.retry > 0);
+    let session = match session {
+        Some(Err(error @ RequestError::Import { .. })) => {
+            lacks.push(format!("the run cannot be read: {error}"));
+            None
+        }
+        session => session,
+    };
     if args.json {
-        output::print(&json_text(&capture, steps.as_ref(), [&[], &[]])?)?;
+        output::print(&json_text(&capture, steps.as_ref(), [&[], &lacks])?)?;
     } else {
         output::print_names(&in_words(&capture, steps.as_ref(), &[]))?;
         if let Some(session) = session {
             report(&capture, &session?, stderr)?;
         }
     }
-    Ok(outcome(&capture, args.retry > 0))
+    Ok(outcome(&lacks))
 }
 
 /// A capture that is as long as this number of steps.
@@ -166,7 +174,7 @@ fn of_steps(
     wanted: u64,
     stderr: &Stderr,
 ) -> Result<CommandOutcome> {
-    let loading = Loading::new(&args.assume, stderr)?;
+    let loading = Loading::new(&args.assume, stderr)?.of_own_files();
     let open = |run: &Path| {
         loading
             .open(run, None, OutputFormat::Text, false)
@@ -191,11 +199,12 @@ fn of_steps(
         Err(StepsError::Machine(error)) => return Err(RequestError::Internal(error.to_string())),
     };
     let capture = &found.capture;
+    let lacks = [lacking(capture, args.retry > 0), found.lacks].concat();
     if args.json {
         output::print(&json_text(
             capture,
             Some(&found.steps),
-            [&found.said, &found.lacks],
+            [&found.said, &lacks],
         )?)?;
     } else {
         output::print_names(&in_words(capture, Some(&found.steps), &found.said))?;
@@ -203,14 +212,7 @@ fn of_steps(
             report(capture, session, stderr)?;
         }
     }
-    let lacks = found.lacks.join("; ");
-    Ok(match outcome(capture, args.retry > 0) {
-        CommandOutcome::Done if !lacks.is_empty() => CommandOutcome::Failed {
-            why: format!("the capture lacks something, and is kept: {lacks}"),
-            code: INCOMPLETE,
-        },
-        outcome => outcome,
-    })
+    Ok(outcome(&lacks))
 }
 
 /// The error where no server sent anything, after what was said; their answers are printed as JSON if that is wanted.
@@ -247,6 +249,14 @@ fn options_of(args: &CaptureArgs) -> Result<CaptureOptions> {
         session: args.session.clone(),
         attempts: args.retry.saturating_add(1),
     };
+    // Starting and stopping writes nothing.
+    if !matches!(
+        args.continuous,
+        Some(ContinuousArg::Start | ContinuousArg::Stop)
+    ) {
+        let cannot = RequestError::write(&options.logdir);
+        options.check_place().map_err(cannot)?;
+    }
     if let Some(name) = options.same_name() {
         return Err(RequestError::Usage(format!(
             "two addresses have the same file name {name}"

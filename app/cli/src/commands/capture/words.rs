@@ -7,32 +7,51 @@ use session::number::value;
 /// Exit code where some hosts sent no profile, or too little was recorded.
 pub(super) const INCOMPLETE: u8 = 12;
 
-pub(super) fn outcome(capture: &Capture, needs_devices: bool) -> CommandOutcome {
+/// What a capture lacks of what was asked for.
+pub(super) fn lacking(capture: &Capture, needs_devices: bool) -> Vec<String> {
     let of = capture.hosts.len();
     let count = |is: fn(&SavedProfile) -> bool| capture.saved().filter(|saved| is(saved)).count();
-    let failed = |why| CommandOutcome::Failed {
-        why,
-        code: INCOMPLETE,
-    };
     let saved = count(|_| true);
+    let mut lacks = Vec::new();
     if saved < of {
-        return failed(format!(
+        lacks.push(format!(
             "{} of {} sent no profile; the others are kept",
             of - saved,
             counted(of as u64, "host")
         ));
     }
+    let is_damaged = |host: &&HostCapture| {
+        let saved = host.result.as_ref();
+        saved.is_ok_and(|saved| saved.contents.is_damaged)
+    };
+    let damaged = capture.hosts.iter().filter(is_damaged);
+    lacks.extend(damaged.map(|host| format!("the profile of {} arrived damaged", host.address)));
+    if !lacks.is_empty() {
+        return lacks;
+    }
     if count(|saved| saved.contents.has_events) == 0 {
-        return failed(
+        lacks.push(
             "nothing was recorded: the program did nothing in this time, or --host-level is 0; capture longer (--ms), \
              or while it works"
                 .to_owned(),
         );
+    } else if needs_devices && count(|saved| !saved.contents.devices.is_empty()) < of {
+        lacks.push("no device was recorded on some hosts, in all attempts".to_owned());
     }
-    if needs_devices && count(|saved| !saved.contents.devices.is_empty()) < of {
-        return failed("no device was recorded on some hosts, in all attempts".to_owned());
+    lacks
+}
+
+pub(super) fn outcome(lacks: &[String]) -> CommandOutcome {
+    if lacks.is_empty() {
+        return CommandOutcome::Done;
     }
-    CommandOutcome::Done
+    CommandOutcome::Failed {
+        why: format!(
+            "the capture lacks something, and is kept: {}",
+            lacks.join("; ")
+        ),
+        code: INCOMPLETE,
+    }
 }
 
 /// The hosts of a capture; complete steps where the run was to be read.
@@ -63,8 +82,10 @@ pub(super) fn in_words(
 fn profile_in_words(saved: &SavedProfile, steps: Option<&CompleteSteps>) -> String {
     let contents = &saved.contents;
     let devices = match contents.devices.len() {
+        0 if contents.is_damaged => "damaged".to_owned(),
         0 if !contents.has_events => "nothing was recorded".to_owned(),
         0 => "host only, no device".to_owned(),
+        count if contents.is_damaged => format!("damaged, {}", counted(count as u64, "device")),
         count => counted(count as u64, "device"),
     };
     let mut parts = vec![devices];
@@ -104,6 +125,7 @@ pub(super) fn json_text(
                 "bytes": saved.bytes,
                 "devices": saved.contents.devices,
                 "has_events": saved.contents.has_events,
+                "is_damaged": saved.contents.is_damaged,
                 "hostname": saved.contents.hostname,
                 "process": saved.contents.process,
                 "started_unix_ns": saved.contents.started_unix_ns,
