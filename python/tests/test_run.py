@@ -130,7 +130,7 @@ def test_errors_are_exceptions_with_command_line_messages(run, tmp_path):
         run.table("opps")
     with pytest.raises(systole_tpu.UsageError, match='no column "nme"; it has slice_id'):
         run.slices(["nme"])
-    with pytest.raises(systole_tpu.UsageError, match="at least one change, for instance ici"):
+    with pytest.raises(systole_tpu.UsageError, match="at least one change, for instance another ICI"):
         run.what_if()
     with pytest.raises(systole_tpu.UsageError, match="what_if: .*float"):
         run.what_if(ici=float("nan"))

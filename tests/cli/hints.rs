@@ -102,7 +102,7 @@ fn doubling_link_speed_halves_synchronous_communication() {
 fn invalid_what_if_questions_exit_with_2() {
     let (_dir, path) = serial_run();
     for (args, word) in [
-        (&["whatif", &path][..], "--hide-collectives"),
+        (&["whatif", &path][..], "another ICI bandwidth"),
         (&["whatif", &path, "--ici", "0x"], "0x"),
         (&["whatif", &path, "--op", "no-such", "2x"], "no-such"),
         (&["whatif", &path, "--op", "re:(", "2x"], "re:("),

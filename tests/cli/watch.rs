@@ -15,25 +15,25 @@ use crate::bucket_server::BucketServer;
 use crate::outputs::{run, text};
 use crate::place::Place;
 
-/// A profile of steps with so much work.
-fn profile(work_ms: i64) -> Vec<u8> {
+/// A profile of steps with so much work; a field that no version knows makes its bytes those of this run alone.
+fn profile(run: &str, work_ms: i64) -> Vec<u8> {
     let work = Picos::from_ps(work_ms * trace_model::time::PS_PER_MS);
-    xspace_bytes(
-        &FleetSpec {
-            devices: 2,
-            steps: 12,
-            work,
-            calls: true,
-            ..FleetSpec::default()
-        }
-        .session(),
-    )
+    let session = FleetSpec {
+        devices: 2,
+        steps: 12,
+        work,
+        calls: true,
+        ..FleetSpec::default()
+    }
+    .session();
+    let unknown = [&[0x7a, run.len() as u8], run.as_bytes()].concat();
+    [xspace_bytes(&session), unknown].concat()
 }
 
 fn add_run(logdir: &Path, name: &str, work_ms: i64) {
     let dir = logdir.join("plugins/profile").join(name);
     fs::create_dir_all(&dir).unwrap();
-    fs::write(dir.join("host.xplane.pb"), profile(work_ms)).unwrap();
+    fs::write(dir.join("host.xplane.pb"), profile(name, work_ms)).unwrap();
 }
 
 fn watch(logdir: &Path, more: &[&str]) -> (Output, Vec<Value>) {
@@ -211,8 +211,8 @@ fn what_is_no_log_directory_is_refused() {
 fn log_directories_in_buckets_are_watched_like_those_on_this_machine() {
     let key = |name: &str| format!("runs/plugins/profile/{name}/host.xplane.pb");
     let server = BucketServer::with(&[
-        (&key("2026_01_01_10_00_00"), &profile(7)),
-        (&key("2026_01_02_10_00_00"), &profile(7)),
+        (&key("2026_01_01_10_00_00"), &profile("1", 7)),
+        (&key("2026_01_02_10_00_00"), &profile("2", 7)),
         ("empty/notes.txt", b"nothing to see"),
     ]);
     let place = Place::empty();
@@ -268,7 +268,7 @@ fn log_directories_in_buckets_are_watched_like_those_on_this_machine() {
         "both are in the history"
     );
 
-    server.put(&key("2026_01_03_10_00_00"), &profile(9));
+    server.put(&key("2026_01_03_10_00_00"), &profile("3", 9));
     let (output, lines) = watch("gs", &[&history[..], &["--exit-on-regression"]].concat());
     assert_eq!(of(&lines), [("2026_01_03_10_00_00", "FAIL")]);
     assert_eq!(output.status.code(), Some(10));
@@ -291,7 +291,7 @@ fn a_cut_run_of_old_is_read_at_once_and_called_damaged() {
     let dir = tempfile::tempdir().unwrap();
     let run_dir = dir.path().join("plugins/profile/2026_01_01_10_00_00");
     fs::create_dir_all(&run_dir).unwrap();
-    let bytes = profile(7);
+    let bytes = profile("1", 7);
     let file = run_dir.join("host.xplane.pb");
     fs::write(&file, &bytes[..bytes.len() / 2]).unwrap();
     let old = std::time::SystemTime::now() - std::time::Duration::from_hours(1);

@@ -202,7 +202,7 @@ fn quantized_model_is_a_different_program() {
         brief.conclusion.as_deref(),
         Some(
             "4-bit weights (f4e2m1fn for bf16) save 16.77 ms of matrix products; 15.35 ms come back elsewhere, most in \
-             element-wise work (aten::mul.Tensor/mul at layernorm.py:147, +4.688 ms)"
+             element-wise work (aten::mul.Tensor/mul mostly at jaten.py:334, +4.688 ms)"
         )
     );
     assert!(

@@ -105,7 +105,7 @@ pub fn changes(args: &WhatIfRequest, session: &Session, scope: Scope) -> Result<
         changes.push(Scenario::Idle(0.0));
     }
     if changes.is_empty() {
-        let why = "name at least one change, for instance ici";
+        let why = "name at least one change, for instance another ICI bandwidth";
         return Err(RequestError::Usage(why.to_owned()));
     }
     Ok(changes)

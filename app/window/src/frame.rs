@@ -174,3 +174,21 @@ impl eframe::App for App {
         platform::publish(|| self.published(frame.info().cpu_usage));
     }
 }
+
+impl App {
+    fn frame_begins(&mut self, ctx: &Context) {
+        let is_open = self.open_traces.is_some() && !self.is_first_look();
+        if let Some(times) = &mut self.start_times {
+            times.frame_begins(ctx, is_open);
+        }
+    }
+
+    fn frame_ends(&mut self, ctx: &Context) {
+        let open = self.open_traces.as_ref();
+        let has_slices = open.is_some_and(|open| open.focused().draws_slices());
+        let is_whole = !self.is_first_look();
+        if let Some(times) = &mut self.start_times {
+            times.frame_ends(ctx, has_slices, is_whole);
+        }
+    }
+}

@@ -2,7 +2,6 @@
 
 use std::time::Instant;
 
-use crate::App;
 use crate::prelude::*;
 use egui::ViewportCommand;
 
@@ -38,7 +37,7 @@ impl StartTimes {
 
     /// A frame begins; `is_open` tells whether a whole trace is open.
     #[expect(clippy::print_stdout, reason = "these lines are what was asked for")]
-    fn frame_begins(&mut self, ctx: &Context, is_open: bool) {
+    pub fn frame_begins(&mut self, ctx: &Context, is_open: bool) {
         let now = self.elapsed();
         let window = *self.window.get_or_insert(now);
         if is_open {
@@ -61,28 +60,10 @@ impl StartTimes {
     }
 
     /// A frame ends; it tells whether it drew slices, and whether of a whole trace.
-    fn frame_ends(&mut self, ctx: &Context, has_slices: bool, is_whole: bool) {
+    pub fn frame_ends(&mut self, ctx: &Context, has_slices: bool, is_whole: bool) {
         if has_slices && !self.is_printed {
             self.drawn = Some(is_whole);
             ctx.request_repaint();
-        }
-    }
-}
-
-impl App {
-    pub(super) fn frame_begins(&mut self, ctx: &Context) {
-        let is_open = self.open_traces.is_some() && !self.is_first_look();
-        if let Some(times) = &mut self.start_times {
-            times.frame_begins(ctx, is_open);
-        }
-    }
-
-    pub(super) fn frame_ends(&mut self, ctx: &Context) {
-        let open = self.open_traces.as_ref();
-        let has_slices = open.is_some_and(|open| open.focused().draws_slices());
-        let is_whole = !self.is_first_look();
-        if let Some(times) = &mut self.start_times {
-            times.frame_ends(ctx, has_slices, is_whole);
         }
     }
 }

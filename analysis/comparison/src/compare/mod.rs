@@ -143,7 +143,7 @@ pub fn compare(base: &[Summary], cand: &[Summary], options: &CompareOptions) -> 
     out.environment = environment::changes(base, cand);
     if out.is_comparable {
         out.fill(first, second);
-        out.loop_change = LoopChange::of(base, cand, &out);
+        out.loop_change = out.of_loop(base, cand);
         out.program = programs::comparison(first, second);
         out.values = value_changes(base, cand, options);
         out.classes = found
@@ -155,8 +155,8 @@ pub fn compare(base: &[Summary], cand: &[Summary], options: &CompareOptions) -> 
         out.notes.extend(unmatched(base, cand, &found));
         out.prediction = simulator.and_then(|simulator| predicted::of(&out, simulator));
     }
-    let both = on_both_sides(base, cand);
-    out.notes.extend([repeated, again, both].concat());
+    out.notes
+        .extend([repeated, again, on_both_sides(base, cand)].concat());
     out.statement = match &out.prediction {
         Some(prediction) => prediction.statement(),
         None => headline::statement(&out),
@@ -249,14 +249,20 @@ impl Comparison {
             .filter(|found| found.is_other_work())
     }
 
+    fn of_loop(&self, base: &[Summary], cand: &[Summary]) -> Option<LoopChange> {
+        let step = self.step_time().and_then(|step| step.change);
+        let uses = self.attribution.as_ref().map_or(&[][..], |all| &all.uses);
+        let compared = [&self.base, &self.cand].map(|side| (side.steps, &*side.class));
+        LoopChange::of(base, cand, step.unwrap_or(0.0), uses, compared)
+    }
+
     fn fill(&mut self, base: &[Summary], cand: &[Summary]) {
         let steps = steps_kept(base, cand);
         let first = PooledRuns::of(base, steps);
         let second = PooledRuns::of(cand, steps);
         self.steps = series_changes(&first, &second, &self.options);
         let divided = attribution::divide(&first, &second, &self.options.test);
-        self.attribution = divided.attribution;
-        self.ops = divided.ops;
+        (self.attribution, self.ops) = (divided.attribution, divided.ops);
         let numbers = |runs: &[Summary]| {
             runs.first()
                 .map(|run| run.steps.numbers.clone())

@@ -11,8 +11,8 @@ use math::stats::{mean, median};
 use run_reports::host::input::Input;
 use run_reports::{Compile, CompilePlace};
 
-use super::comparison::{Comparison, ComparisonSide};
 use super::summary::{RunValue, StepSeries, Summary};
+use super::uses::UseChange;
 
 /// Time of each step of the loop, up to the start of the next.
 pub const LOOP_STEP: &str = "loop.step_ps";
@@ -143,6 +143,9 @@ pub struct LoopChange {
     pub causes: Vec<String>,
 }
 
+/// The number of steps of a side that are compared, and their class.
+type ComparedClass<'a> = (usize, &'a str);
+
 /// Mean over the runs of a side.
 struct LoopSide {
     steps: f64,
@@ -177,14 +180,20 @@ impl LoopChange {
         self.base_steps.max(self.cand_steps) > 1.5
     }
 
-    /// `None` if a side has no loop. `compared` says what the steps in the middle show.
-    pub(super) fn of(base: &[Summary], cand: &[Summary], compared: &Comparison) -> Option<Self> {
+    /// `None` if a side has no loop. `median_ps` is the change of the median step of the `compared` classes, `uses` what
+    /// steps in the middle show.
+    pub(super) fn of(
+        base: &[Summary],
+        cand: &[Summary],
+        median_ps: f64,
+        uses: &[UseChange],
+        compared: [ComparedClass<'_>; 2],
+    ) -> Option<Self> {
         let first = LoopSide::of(base)?;
         let second = LoopSide::of(cand)?;
         let step_change_ps = second.step_ps - first.step_ps;
         let change_percent = Percent::ratio(step_change_ps, first.step_ps);
-        let median = compared.step_time().and_then(|step| step.change);
-        let hidden_ps = step_change_ps - median.unwrap_or(0.0);
+        let hidden_ps = step_change_ps - median_ps;
         // A side whose steps vary a lot may be the one that the cause is in.
         let noise = [base, cand].map(|runs| {
             resample::noise_of(&values(runs, LOOP_STEP), Statistic::Mean, 0.95).unwrap_or(0.0)
@@ -193,7 +202,7 @@ impl LoopChange {
         let is_hidden = hidden_ps.abs() > noise
             && hidden_ps.abs() >= first.step_ps.max(second.step_ps) * WORTH_SAYING_PERCENT / 100.0;
         let causes = if is_hidden {
-            causes(base, cand, [&first, &second], hidden_ps, compared)
+            causes(base, cand, [&first, &second], hidden_ps, uses, compared)
         } else {
             Vec::new()
         };
@@ -289,7 +298,8 @@ fn causes(
     cand: &[Summary],
     [first, second]: [&LoopSide; 2],
     hidden_ps: f64,
-    compared: &Comparison,
+    uses: &[UseChange],
+    compared: [ComparedClass<'_>; 2],
 ) -> Vec<String> {
     let mut parts = Vec::new();
     let is_same = (first.steps - second.steps).abs() < 0.5;
@@ -306,8 +316,7 @@ fn causes(
     let mut is_idle_explained = false;
     // What steps in the middle show of it, too, is not hidden.
     let in_middle = |time_use: TimeUse| {
-        let mut uses = compared.attribution.iter().flat_map(|all| &all.uses);
-        let found = uses.find(|one| one.id == time_use);
+        let found = uses.iter().find(|one| one.id == time_use);
         found.map_or(0.0, |one| one.times.change_ps)
     };
     for (id, what, shown_ps) in [
@@ -361,7 +370,7 @@ fn causes(
             "{after} of {of} steps {are} slow ({before} before)"
         ));
     }
-    parts.extend(other_kinds(base, cand, compared));
+    parts.extend(other_kinds([base, cand], compared));
     if parts.is_empty() {
         parts.push("single steps that differ from the median".to_owned());
     }
@@ -397,24 +406,25 @@ fn hidden_parts(base: &[Summary], cand: &[Summary]) -> Vec<(String, bool, f64)> 
 }
 
 /// That another share of the steps is of other classes than the compared one.
-fn other_kinds(base: &[Summary], cand: &[Summary], compared: &Comparison) -> Option<String> {
-    let others = |runs: &[Summary], side: &ComparisonSide| {
+fn other_kinds(sides: [&[Summary]; 2], compared: [ComparedClass<'_>; 2]) -> Option<String> {
+    let others = |at: usize| {
+        let (runs, (own, class)) = (sides[at], compared[at]);
         let all = runs.iter().flat_map(|run| {
             std::iter::once(&run.steps).chain(run.classes.iter().map(|it| &it.steps))
         });
         let steps: usize = all.clone().map(|steps| steps.counted).sum();
         let mut other: Vec<_> = all
-            .filter(|steps| steps.class != side.class && steps.counted > 0)
+            .filter(|steps| steps.class != class && steps.counted > 0)
             .collect();
         other.sort_by_key(|steps| Reverse(steps.counted));
         (
-            steps.saturating_sub(side.steps),
+            steps.saturating_sub(own),
             steps,
             other.first().map(|steps| steps.class.clone()),
         )
     };
-    let (before, of_before, name_before) = others(base, &compared.base);
-    let (after, of, name) = others(cand, &compared.cand);
+    let (before, of_before, name_before) = others(0);
+    let (after, of, name) = others(1);
     let name = name.or(name_before)?;
     (after * of_before != before * of).then(|| {
         format!("{after} of {of} steps are of other kinds than the compared ones ({before} of {of_before} before), such as {name}")

@@ -46,6 +46,9 @@ pub struct GroupChange {
     pub p: Option<f64>,
     /// `file:line` of the ops that make up most of its change; `None` if no line does.
     pub source: Option<String>,
+    /// What part of its change that is.
+    #[serde(skip)]
+    pub source_part: f64,
     /// Of matrix products: the element type of the weights, of the second side if it has one.
     pub weights: Option<String>,
 }
@@ -129,11 +132,14 @@ impl GroupSum {
         let [base, cand] = self.largest;
         let times = TimesOfSides::new(self.time_ps[0], self.time_ps[1]);
         let share = |change_ps: f64| change_ps / times.change_ps;
-        let most = self
+        let shares = self
             .sources
             .into_iter()
-            .max_by(|a, b| share(a.1).total_cmp(&share(b.1)));
-        let source = most.filter(|most| times.change_ps != 0.0 && share(most.1) > MOST);
+            .map(|(source, ps)| (source, share(ps)));
+        let most = shares
+            .filter(|(_, part)| times.change_ps != 0.0 && *part > MOST)
+            .max_by(|a, b| a.1.total_cmp(&b.1));
+        let (source, source_part) = most.unzip();
         GroupChange {
             name,
             times,
@@ -141,7 +147,8 @@ impl GroupSum {
             cand_ops: self.ops[1],
             finding: ChangeVerdict::Untested,
             p: None,
-            source: source.map(|(source, _)| source),
+            source,
+            source_part: source_part.unwrap_or_default(),
             weights: cand.or(base).and_then(|op| op.1),
         }
     }

@@ -408,8 +408,13 @@ fn most_of(uses: &[&UseChange]) -> String {
 
 /// `mlp/mul at layernorm.py:147`: the file without its folders.
 fn placed(group: &GroupChange) -> String {
+    let mostly = if group.source_part < EXPLAINS {
+        "mostly "
+    } else {
+        ""
+    };
     match file_of(group) {
-        Some(file) => format!("{} at {file}", group.name),
+        Some(file) => format!("{} {mostly}at {file}", group.name),
         None => group.name.clone(),
     }
 }

@@ -172,8 +172,13 @@ pub fn diff(
     let mut notes = notes(&a, &b);
     notes.extend(not_compared(&found, are_ops));
     if are_ops == [false, false] {
-        let doubts: BTreeSet<String> = contents.iter().flat_map(ProgramContents::doubts).collect();
-        notes.extend(doubts);
+        // Sums of a part of a program are unknown in any case.
+        let whole = contents.iter().filter(|it| !it.is_cut);
+        notes.extend(
+            whole
+                .flat_map(ProgramContents::doubts)
+                .collect::<BTreeSet<_>>(),
+        );
     }
     let side = |cx: &Context<'_>| EnvironmentSide::new(environment(cx).into_iter().collect(), []);
     Ok(ProgramDiff {

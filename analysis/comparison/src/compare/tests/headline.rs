@@ -76,7 +76,7 @@ fn headline_is_about_the_loop_and_names_what_the_median_step_hides() {
         };
         let said = say(&of(10.0), &of(12.0));
         let longer = Picos::rounded(2e9 * slow.len() as f64);
-        let expected = format!("does not show: fusion.1 at train.py:33 +{longer}");
+        let expected = format!("does not show +{longer}: fusion.1 at train.py:33 +{longer}");
         assert!(said.contains(&expected), "{said}");
     }
     let apart = looped(&[15.0; 4], &[("loop.gap_ps", 5e9)]);

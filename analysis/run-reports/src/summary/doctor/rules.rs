@@ -366,9 +366,9 @@ fn simulated(cx: &Context<'_>) -> Option<CaptureFinding> {
         .collect();
     let by = Vec::from_iter(simulators).join(", ");
     let has_durations = cx.model.has_caveat(Caveat::GivenDurations);
-    let untimed = match cx.model.import_log().count(IssueKind::CostMissing) {
-        0 => String::new(),
-        count => format!(" It has no time for {}.", counted(count, "execution")),
+    let all = match cx.model.import_log().count(IssueKind::CostMissing) {
+        0 => "all of them".to_owned(),
+        count => format!("all but {}", counted(count, "execution")),
     };
     (!by.is_empty()).then(|| CaptureFinding {
         id: "Q13",
@@ -378,7 +378,7 @@ fn simulated(cx: &Context<'_>) -> Option<CaptureFinding> {
             let about = about_times(|caveat| cx.model.has_caveat(caveat));
             format!("{}: {by}.", engine::capitalised(about))
         } else {
-            format!("No time here was measured: {by} computed all of them.{untimed}")
+            format!("No time here was measured: {by} computed {all}.")
         },
         evidence: "the format is a simulator's".to_owned(),
         cure: "Compare with a profile of the same program before relying on it.",

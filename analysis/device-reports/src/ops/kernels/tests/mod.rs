@@ -411,7 +411,7 @@ fn kernels_without_time_are_named() {
         ROOT %my_matmul.1 = f32[8]{0} custom-call(%a, %b), custom_call_target=\"tpu_custom_call\"\n}\n";
     let mut builder = TraceBuilder::new();
     let program = builder.program("m", None);
-    let bytes = trace_model::ProgramBytes::new(std::sync::Arc::new(text.to_owned()), 0..text.len());
+    let bytes = trace_model::ProgramBytes::new(Arc::new(text.to_owned()), 0..text.len());
     builder.set_program_hlo(program, bytes);
     let Err(AnalysisError::NotApplicable(why)) = report_of(&builder.finish()) else {
         panic!("no kernel ran");
