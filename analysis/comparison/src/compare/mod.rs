@@ -434,16 +434,15 @@ fn notes(out: &Comparison, base: &PooledRuns<'_>, cand: &PooledRuns<'_>) -> Vec<
             "{steps}: changes are shown, but telling them from noise needs {needed} per side"
         ));
     }
-    let runs = (out.base.runs.len(), out.cand.runs.len());
-    if runs.0.min(runs.1) >= ENOUGH_RUNS {
+    let [one, other] = [&out.base, &out.cand].map(|side| side.runs.len());
+    if one.min(other) >= ENOUGH_RUNS {
         notes.push(format!(
-            "{} against {} runs: tests use the medians of runs",
-            runs.0, runs.1
+            "{one} against {other} runs: tests use the medians of runs"
         ));
     }
     if fewest >= needed {
         let assumed = Percent(out.options.test.assumed_spread_percent);
-        notes.push(if runs == (1, 1) {
+        notes.push(if [one, other] == [1, 1] {
             format!(
                 "one run per side does not show how much runs differ: a standard deviation of {assumed:.0} between runs is \
                  assumed, so that a change counts from {limit:.1} on; several runs per side, or a history, show it",
@@ -453,7 +452,7 @@ fn notes(out: &Comparison, base: &PooledRuns<'_>, cand: &PooledRuns<'_>) -> Vec<
             format!(
                 "the spread between runs comes from these {} runs and an assumed standard deviation of {assumed:.0}, which \
                  counts like eight more",
-                runs.0 + runs.1
+                one + other
             )
         });
         notes.extend(untestable(out));
