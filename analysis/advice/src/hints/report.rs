@@ -295,8 +295,7 @@ impl HintsReport {
             format!(" Not counted: {}.", others.join(", "))
         };
         let text = format!(
-            "Together {} and {last} save at most {} ({share:.1} of {}): from one replay with all their changes, not a \
-             sum.{others}",
+            "Together {} and {last} save at most {} ({share:.1} of {}): from one replay with all their changes.{others}",
             first.join(", "),
             time(saving),
             time(Picos::rounded(self.step_ps))

@@ -164,8 +164,7 @@ fn combined_savings_name_what_they_count() {
     assert_eq!(
         said,
         format!(
-            "Together K01 and K19 save at most {together} ({:.1} of {whole}): from one replay with all their changes, not a \
-             sum. Not counted: K34 ({input} by formula).",
+            "Together K01 and K19 save at most {together} ({:.1} of {whole}): from one replay with all their changes. Not counted: K34 ({input} by formula).",
             report.combined_saving_percent.unwrap()
         )
     );
