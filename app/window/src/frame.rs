@@ -175,6 +175,8 @@ impl eframe::App for App {
     }
 }
 
+/// Start times are printed of the window of a system only.
+#[cfg(not(target_arch = "wasm32"))]
 impl App {
     fn frame_begins(&mut self, ctx: &Context) {
         let is_open = self.open_traces.is_some() && !self.is_first_look();
