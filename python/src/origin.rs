@@ -14,9 +14,6 @@ use session::files::{OutputGuard, TEXT_MARK, write_with};
 
 use crate::error::{of_request, of_usage};
 
-/// Slices of which one has arguments, unless the trace has none.
-const LOOKED_AT: usize = 10_000;
-
 /// What an answer was read from.
 #[derive(Clone, Default)]
 pub(crate) struct Origin {
@@ -43,15 +40,8 @@ impl Origin {
 
     /// Warns if arguments of slices cannot be read any more: what is made of them is missing then.
     pub(crate) fn warn(&self, py: Python<'_>) -> PyResult<()> {
-        let slices = self
-            .trace
-            .iter()
-            .flat_map(|trace| trace.whole_model().all_slices());
-        let read = slices.take(LOOKED_AT).find_map(|slice| match slice.args() {
-            Ok(args) if args.is_empty() => None,
-            read => Some(read),
-        });
-        let Some(Err(why)) = read else {
+        let model = self.trace.as_ref().map(Session::model);
+        let Some(Err(why)) = model.map(|model| model.check_args()) else {
             return Ok(());
         };
         let message = CString::new(format!("arguments of slices are missing: {why}"))?;

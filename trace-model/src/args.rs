@@ -100,6 +100,15 @@ pub trait ArgSource: Send + Sync {
     /// The file has changed or cannot be read; the text is a sentence for the user.
     fn args(&self, handle: u64) -> Result<Vec<Arg>, String>;
 
+    /// Whether arguments can still be read, without reading any.
+    ///
+    /// # Errors
+    ///
+    /// The file is gone or has changed; the text is a sentence for the user.
+    fn check(&self) -> Result<(), String> {
+        Ok(())
+    }
+
     /// Arguments of many slices may be read from now on, in the order of tracks: what makes that fast may be kept in memory.
     fn expect_many(&self) {}
 

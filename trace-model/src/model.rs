@@ -323,6 +323,17 @@ impl Columns {
         self.slices.starts.len()
     }
 
+    /// Whether arguments of slices can still be read: see [`ArgSource::check`].
+    ///
+    /// # Errors
+    ///
+    /// Those of the first source whose file is gone or has changed.
+    pub fn check_args(&self) -> Result<(), String> {
+        self.arg_sources
+            .iter()
+            .try_for_each(|source| source.check())
+    }
+
     /// Says that arguments of many slices may be read: see [`ArgSource::expect_many`].
     pub fn expect_many_args(&self) {
         self.arg_sources

@@ -111,7 +111,8 @@ def report(dataset: str | os.PathLike[str], *, families: int = 30) -> FleetRepor
     notes = list(home.notes())
     if not notes:
         raise PathError(f"there is no dataset here; `systole fleet run PATHS -o DATASET` makes one: {home.root}", 3)
-    failed = [{key: note.get(key) for key in ("path", "job", "reason", "code", "id")} for note in notes if note["status"] == "failed"]
+    unread = [note for note in notes if note["status"] == "failed"]
+    failed = [{key: note.get(key) for key in ("path", "job", "reason", "code")} for note in unread]
     if not any((home.root / "runs").rglob("*.parquet")):
         return FleetReport({"captures": 0, "failed": len(failed)}, failed=[{**one, "is_counted": False} for one in failed])
     with duckdb.connect() as connection:
@@ -132,8 +133,8 @@ def report(dataset: str | os.PathLike[str], *, families: int = 30) -> FleetRepor
             " sum(lost_events)::HUGEINT AS lost_events FROM runs"
         )[0]
         there = {row["capture"] for row in ask("SELECT capture FROM runs")}
-        for one in failed:
-            one["is_counted"] = one.pop("id") in there
+        for one, note in zip(failed, unread):
+            one["is_counted"] = note.get("id") in there
         overview |= {"failed": len(failed), "outdated": sum(one["is_counted"] for one in failed)}
         jobs = list(_jobs(ask(_JOBS), ask(_HINTS), failed))
         found = ask(_FAMILIES, families)

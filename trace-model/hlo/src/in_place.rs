@@ -1,10 +1,10 @@
 //! Which parts of a result are written into the memory of an operand.
 
 use crate::counter::CounterPart;
-use crate::{HloModule, Instruction};
+use crate::{ComputationId, HloModule, Instruction};
 
-/// Deepest nesting of fusions, and most views of one value, that are followed.
-const MAX_DEPTH: usize = 32;
+/// Most views of one value that are followed.
+const MAX_VIEWS: usize = 32;
 
 /// A part of a result that is an operand of which some elements are new.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,10 +17,25 @@ pub(crate) struct InPlaceUpdate {
     pub bytes: u64,
 }
 
+/// What the result of a fusion with this body has of its operands.
+#[derive(Debug, Default)]
+pub(crate) struct FusedResult {
+    /// Whether it is only reinterpreted.
+    is_view: bool,
+    /// In the order of parts, one for each at most: so they are no more than a body has values, however fusions nest.
+    updates: Vec<InPlaceUpdate>,
+}
+
+/// The results of bodies that are known so far, by computation.
+struct FusedResults<'m> {
+    module: &'m HloModule,
+    known: &'m [FusedResult],
+}
+
 impl HloModule {
     /// Parts of a result that stay in the memory of an operand; a fusion may have them beside others.
     pub(crate) fn updates_in_place(&self, it: &Instruction) -> Vec<InPlaceUpdate> {
-        let mut out = self.updates(it, 0);
+        let mut out = self.fused_results().updates(it);
         let arrays = it.arrays();
         out.retain(|update| {
             let from = it.operands.get(update.operand);
@@ -31,51 +46,9 @@ impl HloModule {
         out
     }
 
-    fn updates(&self, it: &Instruction, depth: usize) -> Vec<InPlaceUpdate> {
-        if depth >= MAX_DEPTH {
-            return Vec::new();
-        }
-        if &*it.opcode != "fusion" {
-            let operands = 0..it.operands.len();
-            let updates = operands.filter_map(|operand| {
-                let bytes = self.update_of(it, operand)?.bytes();
-                Some(InPlaceUpdate {
-                    part: operand,
-                    operand,
-                    bytes,
-                })
-            });
-            return updates.collect();
-        }
-        let Some(root) = self.body(it).and_then(|body| self.root(body)) else {
-            return Vec::new();
-        };
-        let mut out = Vec::new();
-        let mut of_part = |made: &Instruction, place: Option<usize>| {
-            let (made, element) = self.maker(made);
-            for inner in self.updates(made, depth + 1) {
-                let onto = made.operands.get(inner.operand);
-                let onto = onto.and_then(|&id| self.instruction(id));
-                let onto = onto.map(|it| self.viewed(it));
-                let number = onto.filter(|it| &*it.opcode == "parameter");
-                let number = number.and_then(|it| it.parameter_number);
-                if let Some(number) = number.filter(|_| element.is_none_or(|it| it == inner.part)) {
-                    out.push(InPlaceUpdate {
-                        part: place.unwrap_or(inner.part),
-                        operand: number as usize,
-                        bytes: inner.bytes,
-                    });
-                }
-            }
-        };
-        if &*root.opcode == "tuple" {
-            for (place, made) in self.operands(root).enumerate() {
-                of_part(made, Some(place));
-            }
-        } else {
-            of_part(root, None);
-        }
-        out
+    /// Whether an instruction only reinterprets its operand.
+    pub(crate) fn is_view(&self, it: &Instruction) -> bool {
+        self.fused_results().is_view(it)
     }
 
     /// What an instruction writes into the memory of an operand, which is its result then.
@@ -92,19 +65,113 @@ impl HloModule {
         self.instruction(*it.operands.get(update)?)
     }
 
+    /// Those of all computations, found when they are first asked for.
+    fn fused_results(&self) -> FusedResults<'_> {
+        let known = self.fused_results.get_or_init(|| {
+            let mut known = Vec::with_capacity(self.computations.len());
+            // Callers come after what they call.
+            for computation in self.computation_ids() {
+                let results = FusedResults {
+                    module: self,
+                    known: &known,
+                };
+                let result = results.of_body(computation);
+                known.push(result);
+            }
+            known
+        });
+        FusedResults {
+            module: self,
+            known,
+        }
+    }
+}
+
+impl<'m> FusedResults<'m> {
+    fn of_body(&self, body: ComputationId) -> FusedResult {
+        let module = self.module;
+        let all = module.instructions_of(body);
+        let is_view = |it: &Instruction| matches!(&*it.opcode, "bitcast" | "parameter");
+        let mut updates = Vec::new();
+        if let Some(root) = module.root(body) {
+            if &*root.opcode == "tuple" {
+                let parts = module.operands(root).enumerate();
+                updates.extend(parts.filter_map(|(place, made)| {
+                    let (made, element) = self.maker(made);
+                    let inner = self.update(made, element.unwrap_or(0))?;
+                    self.of_parameter(
+                        made,
+                        InPlaceUpdate {
+                            part: place,
+                            ..inner
+                        },
+                    )
+                }));
+            } else {
+                let (made, element) = self.maker(root);
+                let inner = self.updates(made).into_iter();
+                let inner = inner.filter(|inner| element.is_none_or(|it| it == inner.part));
+                updates.extend(inner.filter_map(|inner| self.of_parameter(made, inner)));
+            }
+        }
+        FusedResult {
+            is_view: !all.is_empty() && all.iter().all(is_view),
+            updates,
+        }
+    }
+
+    /// An update of an operand of `made` as one of the parameter that the operand is.
+    fn of_parameter(&self, made: &'m Instruction, inner: InPlaceUpdate) -> Option<InPlaceUpdate> {
+        let onto = self
+            .module
+            .instruction(*made.operands.get(inner.operand)?)?;
+        let onto = Some(self.viewed(onto)).filter(|it| &*it.opcode == "parameter");
+        Some(InPlaceUpdate {
+            operand: onto?.parameter_number? as usize,
+            ..inner
+        })
+    }
+
+    fn of(&self, it: &Instruction) -> Option<&FusedResult> {
+        let body = it.called.first().filter(|_| &*it.opcode == "fusion")?;
+        self.known.get(body.index())
+    }
+
+    fn updates(&self, it: &Instruction) -> Vec<InPlaceUpdate> {
+        if &*it.opcode == "fusion" {
+            return self.of(it).map_or_else(Vec::new, |of| of.updates.clone());
+        }
+        let parts = 0..it.operands.len();
+        parts.filter_map(|part| self.update(it, part)).collect()
+    }
+
+    /// That of one part of the result.
+    fn update(&self, it: &Instruction, part: usize) -> Option<InPlaceUpdate> {
+        if &*it.opcode == "fusion" {
+            let updates = &self.of(it)?.updates;
+            let at = updates.binary_search_by_key(&part, |update| update.part);
+            return updates.get(at.ok()?).copied();
+        }
+        Some(InPlaceUpdate {
+            part,
+            operand: part,
+            bytes: self.module.update_of(it, part)?.bytes(),
+        })
+    }
+
     /// The instruction that makes a value, and which element of its result the value is.
-    fn maker<'a>(&'a self, it: &'a Instruction) -> (&'a Instruction, Option<usize>) {
+    fn maker(&self, it: &'m Instruction) -> (&'m Instruction, Option<usize>) {
         let it = self.viewed(it);
-        match (it.counter, self.operands(it).next()) {
+        match (it.counter, self.module.operands(it).next()) {
             (CounterPart::Element(part), Some(of)) => (self.viewed(of), Some(part as usize)),
             _ => (it, None),
         }
     }
 
     /// The value that an instruction only reinterprets, or the instruction itself.
-    fn viewed<'a>(&'a self, mut it: &'a Instruction) -> &'a Instruction {
-        for _ in 0..MAX_DEPTH {
-            match self.operands(it).next().filter(|_| self.is_view(it)) {
+    fn viewed(&self, mut it: &'m Instruction) -> &'m Instruction {
+        for _ in 0..MAX_VIEWS {
+            match self.module.operands(it).next().filter(|_| self.is_view(it)) {
                 Some(of) => it = of,
                 None => break,
             }
@@ -112,22 +179,15 @@ impl HloModule {
         it
     }
 
-    /// Whether an instruction only reinterprets its operand.
-    pub(crate) fn is_view(&self, it: &Instruction) -> bool {
-        let is_bitcast = |it: &Instruction| &*it.opcode == "bitcast";
-        let is_fusion = &*it.opcode == "fusion";
-        let body = self.body(it).filter(|_| is_fusion);
-        is_bitcast(it)
-            || body.is_some_and(|body| {
-                let mut all = self.instructions_of(body).iter();
-                !self.instructions_of(body).is_empty()
-                    && all.all(|it| is_bitcast(it) || &*it.opcode == "parameter")
-            })
+    fn is_view(&self, it: &Instruction) -> bool {
+        &*it.opcode == "bitcast" || self.of(it).is_some_and(|of| of.is_view)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fmt::Write as _;
+
     use super::*;
     use crate::{CostAnalysis, TextProgram};
     use trace_model::Access;
@@ -172,6 +232,31 @@ mod tests {
         // In another memory it is a copy.
         let other = TUPLE.replace("%fu = (f32[4,16]{1,0}", "%fu = (f32[4,16]{1,0:S(1)}");
         assert_eq!(moved(&other)[1], 256 + 32);
+    }
+
+    /// Each of these fusions has twice what the one before has, so that following them all would double with each.
+    #[test]
+    fn nested_fusions_are_followed_once() {
+        let mut text = "HloModule m, is_scheduled=true\n\n%f0 (p: f32[8], u: f32[2]) -> f32[8] {\n  \
+            %p = f32[8]{0} parameter(0)\n  %u = f32[2]{0} parameter(1)\n  %z = s32[] constant(0)\n  \
+            ROOT %d = f32[8]{0} dynamic-update-slice(%p, %u, %z)\n}\n\n"
+            .to_owned();
+        for depth in 1..20 {
+            let inner = depth - 1;
+            let call =
+                format!("f32[8]{{0}} fusion(%p.{depth}, %u.{depth}), kind=kLoop, calls=%f{inner}");
+            let _ = write!(
+                text,
+                "%f{depth} (p: f32[8], u: f32[2]) -> f32[8] {{\n  %p.{depth} = f32[8]{{0}} parameter(0)\n  \
+                 %u.{depth} = f32[2]{{0}} parameter(1)\n  %a.{depth} = {call}\n  %b.{depth} = {call}\n  \
+                 ROOT %t.{depth} = f32[8]{{0}} tuple(%a.{depth}, %b.{depth})\n}}\n\n"
+            );
+        }
+        text += "ENTRY %main (x: f32[8], y: f32[2]) -> f32[8] {\n  %x = f32[8]{0} parameter(0)\n  \
+            %y = f32[2]{0} parameter(1)\n  ROOT %r = f32[8]{0} fusion(%x, %y), kind=kLoop, calls=%f19\n}\n";
+        let module = TextProgram::read(&text).unwrap().module;
+        let root = module.instructions.last().unwrap();
+        assert_eq!(module.updates_in_place(root).len(), 1);
     }
 
     #[test]

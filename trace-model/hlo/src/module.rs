@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::syntax::{AxisNames, StackFrames};
 use crate::{GroupMode, ReplicaGroups};
 use trace_model::ProgramBytes;
 
+use super::in_place::FusedResult;
 use super::index::HloIndex;
 use super::instruction::{ComputationId, Instruction, InstructionId};
 
@@ -61,6 +62,8 @@ pub struct HloModule {
     /// Number of cycles among the stack frames, which were cut.
     pub frame_rings: u64,
     pub(super) index: HloIndex,
+    /// What fusions have of their operands, by computation, once somebody asks.
+    pub(super) fused_results: OnceLock<Vec<FusedResult>>,
     /// Position of the memory plan in the serialized program.
     pub(super) buffers: Option<Range<usize>>,
     /// The serialized program.

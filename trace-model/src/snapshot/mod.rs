@@ -144,6 +144,10 @@ impl ArgSource for MissingFile {
         }
     }
 
+    fn check(&self) -> Result<(), String> {
+        self.args(0).map(drop)
+    }
+
     fn save(&self) -> Option<SavedArgs> {
         self.0.clone()
     }

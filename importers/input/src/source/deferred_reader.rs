@@ -62,6 +62,18 @@ impl DeferredReader {
         self.source.name()
     }
 
+    /// Fails if [`Self::read`] would, without reading.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`InputSource::open_again`].
+    pub fn check(&self) -> Result<(), String> {
+        if self.source.is_stored() {
+            self.source.open_again()?;
+        }
+        Ok(())
+    }
+
     /// Appends up to `len` bytes from `start` on. A source without a file is read from its bytes.
     ///
     /// # Errors

@@ -160,6 +160,10 @@ impl ArgSource for JsonArgs {
         Ok(args)
     }
 
+    fn check(&self) -> Result<(), String> {
+        locked(&self.block).file.check()
+    }
+
     fn expect_many(&self) {
         locked(&self.block).file.keep();
     }

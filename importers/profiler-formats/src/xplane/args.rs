@@ -77,6 +77,16 @@ impl DeferredBytes {
             }
         }
     }
+
+    /// Fails if [`Self::read`] would, without reading. A file that is open stays readable.
+    fn check(&self) -> Result<(), String> {
+        match &self.place {
+            BytesPlace::OnDisk { source, file } if locked(file).is_none() => {
+                source.open_again().map(drop)
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 fn read_at(file: &mut File, range: Range<usize>) -> std::io::Result<Vec<u8>> {
@@ -120,6 +130,10 @@ impl ArgSource for PlaneArgs {
             push_metadata(index, &mut args, &message);
         }
         Ok(args)
+    }
+
+    fn check(&self) -> Result<(), String> {
+        self.file.check()
     }
 
     fn save(&self) -> Option<SavedArgs> {
