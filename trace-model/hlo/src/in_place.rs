@@ -1,30 +1,11 @@
 //! Which parts of a result are written into the memory of an operand.
 
 use crate::counter::CounterPart;
+use crate::fused::{FusedResult, InPlaceUpdate};
 use crate::{ComputationId, HloModule, Instruction};
 
 /// Most views of one value that are followed.
 const MAX_VIEWS: usize = 32;
-
-/// A part of a result that is an operand of which some elements are new.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct InPlaceUpdate {
-    /// Number of the array in the result.
-    pub part: usize,
-    /// Number of the operand.
-    pub operand: usize,
-    /// Bytes that are new.
-    pub bytes: u64,
-}
-
-/// What the result of a fusion with this body has of its operands.
-#[derive(Debug, Default)]
-pub(crate) struct FusedResult {
-    /// Whether it is only reinterpreted.
-    is_view: bool,
-    /// In the order of parts, one for each at most: so they are no more than a body has values, however fusions nest.
-    updates: Vec<InPlaceUpdate>,
-}
 
 /// The results of bodies that are known so far, by computation.
 struct FusedResults<'m> {

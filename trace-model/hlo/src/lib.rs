@@ -29,6 +29,7 @@ mod config;
 mod cost;
 mod counter;
 mod facts;
+mod fused;
 mod in_place;
 mod index;
 mod instruction;

@@ -8,7 +8,7 @@ use crate::syntax::{AxisNames, StackFrames};
 use crate::{GroupMode, ReplicaGroups};
 use trace_model::ProgramBytes;
 
-use super::in_place::FusedResult;
+use super::fused::FusedResult;
 use super::index::HloIndex;
 use super::instruction::{ComputationId, Instruction, InstructionId};
 
