@@ -267,7 +267,7 @@ pub(super) fn apply(
     change: &Scenario,
     schedule: &ReplaySchedule,
     out: &mut ReplayChanges,
-) -> Result<Option<String>> {
+) -> Result<Vec<String>> {
     match change {
         Scenario::Ops { factors, .. } => {
             let of_op = |op: OpId| factors.get(&op).copied();
@@ -288,7 +288,7 @@ pub(super) fn apply(
         Scenario::NoCompile => out.gaps.extend(no_compile(cx, schedule)?),
         &Scenario::StepAtLeast(ps) => out.step_at_least_ps = out.step_at_least_ps.max(ps),
     }
-    Ok(None)
+    Ok(Vec::new())
 }
 
 /// A time that takes this factor.
@@ -300,9 +300,9 @@ pub(super) fn scaled(time: Picos, factor: f64) -> Picos {
     Picos::rounded(time.as_ps_f64() * factor)
 }
 
-/// An op that took `e` times its minimum time takes `e` times the new minimum time. Answers what share of the time that cannot
-/// be predicted has, if any.
-fn chip(cx: &Context<'_>, flops: f64, hbm: f64, out: &mut ReplayChanges) -> Result<Option<String>> {
+/// An op that took `e` times its minimum time takes `e` times the new minimum time. Answers what cannot be predicted: peaks that
+/// are not known, and the share of time in ops without costs.
+fn chip(cx: &Context<'_>, flops: f64, hbm: f64, out: &mut ReplayChanges) -> Result<Vec<String>> {
     let ops = cx.report::<Ops>()?;
     let peaks = &ops.peaks;
     let faster = Peaks {
@@ -336,13 +336,24 @@ fn chip(cx: &Context<'_>, flops: f64, hbm: f64, out: &mut ReplayChanges) -> Resu
         );
     }
     out.each_work(cx, |op| factors.get(op.index()).copied().flatten());
+    let mut notes: Vec<String> = [
+        ("FLOP/s", peaks.flops, flops),
+        ("HBM bandwidth", peaks.hbm, hbm),
+    ]
+    .into_iter()
+    .filter(|(_, peak, factor)| peak.is_none() && factor.to_bits() != 1.0_f64.to_bits())
+    .map(|(what, ..)| {
+        format!("the peak {what} is not known, so what {what} saves or costs is not known either: times are taken as unchanged by it")
+    })
+    .collect();
     let share = 100.0 * unknown.fraction_of(known + unknown).unwrap_or(0.0);
-    Ok((unknown > Picos::ZERO).then(|| {
+    notes.extend((unknown > Picos::ZERO).then(|| {
         format!(
             "{share:.1} of compute time is in ops without recorded costs: it is taken as unchanged",
             share = Percent(share)
         )
-    }))
+    }));
+    Ok(notes)
 }
 
 fn slowdown(work: &OpWork, before: &Peaks, after: &Peaks) -> Option<f64> {
