@@ -116,6 +116,8 @@ issue_kinds! {
     /// Another run folder holds other hosts from about the same time. It may belong to this capture and was not read;
     /// select it with --run.
     RunNearby = "run-nearby", Warning;
+    /// Profiles lie beside the runs of this directory and were not read; open one by its path.
+    BesideRuns = "beside-runs", Warning;
     /// Two files of a run have the same content; they were counted once.
     SameContent = "same-content", Warning;
     /// A compiler dump was found next to a program; it was read, or the example gives the reason why not.

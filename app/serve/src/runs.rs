@@ -228,7 +228,7 @@ fn runs_of(
     progress: &Progress,
 ) -> Result<Vec<ServedRun>, ImportError> {
     let is_remote = importers::is_remote(place);
-    let served = |listed: ListedRun, run: Option<String>| {
+    let served = |(path, run, listed): (PathBuf, Option<String>, ListedRun)| {
         let modified = listed.modified;
         ServedRun {
             entry: RunEntry {
@@ -244,69 +244,75 @@ fn runs_of(
                 empty_files: listed.empty_files,
                 is_remote,
             },
-            path: place.to_owned(),
+            path,
             run,
             listed: is_remote.then_some((listed.bytes, modified)),
         }
     };
     match importers::list_runs(place, progress) {
-        Ok(runs) => Ok(runs
-            .into_iter()
-            .map(|run| (run.name.clone(), run))
-            .map(|(name, run)| served(run, Some(name)))
-            .collect()),
-        Err(ImportError::NothingFound { what }) => {
-            // A file, a run copied elsewhere, or the output of a simulator.
-            let located = match importers::locate(place, &ImportOptions::default(), progress) {
-                Ok(located) => located,
-                // Still empty: runs may come.
-                Err(ImportError::NothingFound { .. }) if place.is_dir() => {
-                    return Err(ImportError::NothingFound { what });
-                }
-                Err(error) => return Err(error),
-            };
-            let hosts = located
-                .hosts
-                .iter()
-                .filter_map(|host| host.host.clone())
-                .collect();
-            let files: Vec<PathBuf> = located
-                .hosts
-                .into_iter()
-                .filter_map(|host| host.files.into_iter().next())
-                .collect();
-            let about: Vec<_> = files
-                .iter()
-                .map(|path| std::fs::metadata(path).ok())
-                .collect();
-            let bytes = about
-                .iter()
-                .map(|about| about.as_ref().map(std::fs::Metadata::len))
-                .sum();
-            let modified = about
-                .iter()
-                .flatten()
-                .filter_map(|about| about.modified().ok())
-                .max();
-            let name = file_name(&importers::shown_path(
-                &place
-                    .canonicalize()
-                    .unwrap_or_else(|_remote| place.to_owned()),
-            ));
-            let (joined, empty_files, files) = (Vec::new(), Vec::new(), Vec::new());
-            let listed = ListedRun {
-                name,
-                joined,
-                hosts,
-                bytes,
-                empty_files,
-                modified,
-                files,
-            };
-            Ok(vec![served(listed, None)])
+        Ok(runs) => {
+            let named = |run: ListedRun| (place.to_owned(), Some(run.name.clone()), run);
+            let mut runs: Vec<_> = runs.into_iter().map(named).collect();
+            // Profiles beside the runs; those of a bucket cost another question.
+            let beside = (!is_remote).then(|| importers::beside_runs(place, progress));
+            for path in beside.transpose()?.unwrap_or_default() {
+                let listed = listed_file(&path, progress)?;
+                runs.push((path, None, listed));
+            }
+            Ok(runs.into_iter().map(served).collect())
         }
+        Err(ImportError::NothingFound { what }) => match listed_file(place, progress) {
+            Ok(listed) => Ok(vec![served((place.to_owned(), None, listed))]),
+            // Still empty: runs may come.
+            Err(ImportError::NothingFound { .. }) if place.is_dir() => {
+                Err(ImportError::NothingFound { what })
+            }
+            Err(error) => Err(error),
+        },
         Err(error) => Err(error),
     }
+}
+
+/// A file, a run copied elsewhere, or the output of a simulator.
+fn listed_file(place: &Path, progress: &Progress) -> Result<ListedRun, ImportError> {
+    let located = importers::locate(place, &ImportOptions::default(), progress)?;
+    let hosts = located
+        .hosts
+        .iter()
+        .filter_map(|host| host.host.clone())
+        .collect();
+    let files: Vec<PathBuf> = located
+        .hosts
+        .into_iter()
+        .filter_map(|host| host.files.into_iter().next())
+        .collect();
+    let about: Vec<_> = files
+        .iter()
+        .map(|path| std::fs::metadata(path).ok())
+        .collect();
+    let bytes = about
+        .iter()
+        .map(|about| about.as_ref().map(std::fs::Metadata::len))
+        .sum();
+    let modified = about
+        .iter()
+        .flatten()
+        .filter_map(|about| about.modified().ok())
+        .max();
+    let name = file_name(&importers::shown_path(
+        &place
+            .canonicalize()
+            .unwrap_or_else(|_remote| place.to_owned()),
+    ));
+    Ok(ListedRun {
+        name,
+        joined: Vec::new(),
+        hosts,
+        bytes,
+        empty_files: Vec::new(),
+        modified,
+        files: Vec::new(),
+    })
 }
 
 /// A stable id: the same for the same place and name.
@@ -370,6 +376,14 @@ mod tests {
             files,
             [(0, "h.xplane.pb", true), (1, "h.trace.json.gz", false)]
         );
+        fs::write(dir.path().join("beside.xplane.pb"), "ab").unwrap();
+        let (list, found) = listed(dir.path());
+        let beside = list.run(&found.runs[1].entry.id, &Progress::new()).unwrap();
+        assert_eq!(
+            (&beside.entry.name[..], beside.entry.bytes),
+            ("beside.xplane.pb", Some(2))
+        );
+        assert_eq!(list.files(&beside, &Progress::new()).unwrap().len(), 1);
         let (_, file) = listed(&run.join("h.xplane.pb"));
         assert_eq!(
             (file.runs.len(), &file.runs[0].entry.name[..]),

@@ -33,6 +33,8 @@ pub struct LocatedRun {
     pub nearby_runs: Vec<String>,
     /// Other captures of the log directory, newest first.
     pub other_runs: Vec<String>,
+    /// Profiles beside the runs, one of each host, which are not read.
+    pub beside_runs: Vec<PathBuf>,
 }
 
 /// The same events of one host in one or several formats.
@@ -155,10 +157,16 @@ fn locate_in(
         }
     }
     if runs.is_empty() {
-        return nothing(format!(
-            "no capture (plugins/profile/<run>/*.xplane.pb, up to {MAX_DEPTH} levels down), and no file of a format that \
-             `systole formats` lists"
-        ));
+        let what = format!(
+            "no capture (plugins/profile/<run>/*.xplane.pb, up to {MAX_DEPTH} levels down), and no file"
+        );
+        return nothing(match &possible_in(tree, directories)[..] {
+            [] => format!("{what} of a format that `systole formats` lists"),
+            names => format!(
+                "{what} with the name of one; name a file to open it: {}",
+                shortened(names.to_vec(), SHOWN)
+            ),
+        });
     }
     sort_newest_first(&mut runs);
     let is_wanted = |run: &CaptureRun| match &options.run {
@@ -185,10 +193,13 @@ fn locate_in(
         }
     }
     // A user who names a run has already chosen.
-    let nearby_runs = if options.run.is_none() {
-        chosen.nearby(&others)
+    let (nearby_runs, beside_runs) = if options.run.is_none() {
+        let beside = directories
+            .iter()
+            .flat_map(|directory| profiles_in(tree, directory));
+        (chosen.nearby(&others), beside.collect())
     } else {
-        Vec::new()
+        Default::default()
     };
     let other_runs = others
         .iter()
@@ -207,7 +218,16 @@ fn locate_in(
         joined_runs,
         nearby_runs,
         other_runs,
+        beside_runs,
     })
+}
+
+/// The profiles that lie directly in a directory, one of each host.
+pub(super) fn profiles_in(tree: &dyn FileTree, directory: &Path) -> Vec<PathBuf> {
+    let hosts = hosts_of(files_of(tree, directory)).into_iter();
+    hosts
+        .filter_map(|host| host.files.into_iter().next())
+        .collect()
 }
 
 pub(super) fn nothing<T>(what: String) -> Result<T> {
@@ -255,18 +275,6 @@ fn by_content(tree: &dyn FileTree, directories: &[PathBuf]) -> Result<Option<Loc
                 .any(|ending| name.ends_with(&format!(".{ending}")))
         })
     };
-    let is_sure = |path: &PathBuf| {
-        let head = if tree.is_file(path) {
-            tree.head(path)
-        } else {
-            None
-        };
-        head.is_some_and(|head| {
-            IMPORTERS
-                .iter()
-                .any(|importer| importer.detect(&head) == DetectionConfidence::Certain)
-        })
-    };
     let entries = directories
         .iter()
         .filter_map(|directory| tree.entries(directory).ok())
@@ -279,7 +287,7 @@ fn by_content(tree: &dyn FileTree, directories: &[PathBuf]) -> Result<Option<Loc
             "more than {MAX_LOOKED_INTO} files are there that could be a simulator's; name one"
         ));
     }
-    paths.retain(is_sure);
+    paths.retain(|path| is_sure(tree, path));
     paths.sort();
     // Ignore the tables of the phases of a run if the table of the whole run is there.
     let whole = paths.clone();
@@ -305,6 +313,31 @@ fn by_content(tree: &dyn FileTree, directories: &[PathBuf]) -> Result<Option<Loc
             ))
         }
     }
+}
+
+/// Names of JSON files that are traces. Which of them is meant, a user must say: programs write such files for many ends.
+fn possible_in(tree: &dyn FileTree, directories: &[PathBuf]) -> Vec<String> {
+    let entries = directories
+        .iter()
+        .filter_map(|directory| tree.entries(directory).ok())
+        .flatten();
+    let json = entries
+        .filter(|entry| entry.name.contains(".json"))
+        .map(|entry| entry.path);
+    let found = json
+        .take(MAX_LOOKED_INTO)
+        .filter(|path| is_sure(tree, path));
+    found.map(|path| file_name(&path)).collect()
+}
+
+/// Whether an importer recognizes a file with certainty.
+fn is_sure(tree: &dyn FileTree, path: &Path) -> bool {
+    let head = tree.is_file(path).then(|| tree.head(path)).flatten();
+    head.is_some_and(|head| {
+        IMPORTERS
+            .iter()
+            .any(|importer| importer.detect(&head) == DetectionConfidence::Certain)
+    })
 }
 
 /// File names of the phases of a `NeuSim` run.

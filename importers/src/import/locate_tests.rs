@@ -248,6 +248,35 @@ fn hosts_of_one_capture_in_sibling_runs_are_joined() {
 }
 
 #[test]
+fn profiles_beside_the_runs_are_named() {
+    let dir = tree(&[
+        "log/plugins/profile/2026_01_31_04_46_36/a.xplane.pb",
+        "log/b.xplane.pb",
+        "log/b.trace.json.gz",
+        "log/c.xplane.pb",
+        "log/notes.txt",
+    ]);
+    let beside = [
+        dir.path().join("log/b.xplane.pb"),
+        dir.path().join("log/c.xplane.pb"),
+    ];
+    assert_eq!(found(&dir, "log").beside_runs, beside);
+    assert_eq!(
+        found(&dir, "log/plugins").beside_runs,
+        [""; 0].map(PathBuf::from)
+    );
+    let chosen = locate(
+        &dir.path().join("log"),
+        &run("2026_01_31_04_46_36"),
+        &Progress::new(),
+    );
+    assert!(
+        chosen.unwrap().beside_runs.is_empty(),
+        "the user has chosen"
+    );
+}
+
+#[test]
 fn possibly_related_run_is_named() {
     let (first, second) = (
         "log/plugins/profile/2026_01_31_04_46_36",

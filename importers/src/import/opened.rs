@@ -7,7 +7,7 @@ use input::InputSource;
 use input::source::file_name;
 use trace_model::{IssueKind, TraceBuilder};
 
-use super::locate::LocatedRun;
+use super::locate::{LocatedRun, shortened};
 
 /// A file with the importer that recognized it.
 pub(super) struct OpenedFile<'a> {
@@ -62,6 +62,14 @@ pub(super) fn note_runs(builder: &mut TraceBuilder, located: &LocatedRun, same: 
     }
     for run in &located.nearby_runs {
         builder.log(IssueKind::RunNearby, || format!("--run {run}"));
+    }
+    if !located.beside_runs.is_empty() {
+        const SHOWN: usize = 3;
+        let names = located.beside_runs.iter().map(|path| file_name(path));
+        let names = shortened(names.collect(), SHOWN);
+        builder.log(IssueKind::BesideRuns, || {
+            format!("{}: {names}", located.beside_runs.len())
+        });
     }
     for note in same {
         builder.log(IssueKind::SameContent, || note.clone());

@@ -10,7 +10,7 @@ use input::{Progress, Result, glob};
 
 use crate::access::tree_of;
 use crate::import::captures;
-use crate::import::locate::{hosts_of, nothing};
+use crate::import::locate::{hosts_of, nothing, profiles_in};
 use crate::import::run_search::runs_below;
 
 /// A capture in a log directory: one folder, or several of different hosts that began within seconds.
@@ -98,6 +98,15 @@ pub fn list_runs(path: &Path, progress: &Progress) -> Result<Vec<ListedRun>> {
         })
     });
     Ok(listed.collect())
+}
+
+/// The profiles that lie directly in a log directory, beside its runs: one of each host.
+///
+/// # Errors
+///
+/// The directory cannot be read.
+pub fn beside_runs(path: &Path, progress: &Progress) -> Result<Vec<PathBuf>> {
+    Ok(profiles_in(tree_of(path, progress)?.as_ref(), path))
 }
 
 /// All files below a directory, or below what matches a pattern, in the order of their paths. Links are not followed.
