@@ -8,6 +8,7 @@ use std::sync::Arc;
 use pyo3::exceptions::PyRuntimeWarning;
 use pyo3::prelude::*;
 use request::RequestError;
+use request::ignored::lost_arguments;
 use request::places::check_place;
 use session::Session;
 use session::files::{OutputGuard, TEXT_MARK, write_with};
@@ -40,11 +41,10 @@ impl Origin {
 
     /// Warns if arguments of slices cannot be read any more: what is made of them is missing then.
     pub(crate) fn warn(&self, py: Python<'_>) -> PyResult<()> {
-        let model = self.trace.as_ref().map(Session::model);
-        let Some(Err(why)) = model.map(|model| model.check_args()) else {
+        let Some(why) = self.trace.as_ref().and_then(lost_arguments) else {
             return Ok(());
         };
-        let message = CString::new(format!("arguments of slices are missing: {why}"))?;
+        let message = CString::new(why)?;
         PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), &message, 2)
     }
 

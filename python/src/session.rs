@@ -1,19 +1,20 @@
 //! An open trace.
 
-use std::ffi::OsString;
+use std::ffi::{CString, OsString};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use importers::{ListedFile, Progress};
+use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use query::{Database, QueryAnswer, QueryLimits, SqlValue, VIEWS};
 use request::answers::CommandAnswer;
 use request::{
     CompareRequest, EventsRequest, ExpectRequest, HloRequest, PartRequest, PictureRequest, Result,
-    TraceRequest, WhatIfRequest, answers, checks,
+    TraceRequest, WhatIfRequest, answers, checks, notes,
 };
 use session::environment::{ObservedProcess, write};
 use session::tables::{Catalog, arguments, picked};
@@ -64,6 +65,9 @@ pub(crate) fn open(
         || answers::open(&trace, &[], programs_only, &progress),
     )?;
     let opened = opened.map_err(|error| of_request(&error))?;
+    for note in notes(&opened, &trace.assume.values) {
+        PyErr::warn(py, &py.get_type::<PyUserWarning>(), &CString::new(note)?, 2)?;
+    }
     let origin = Origin::new(opened.clone(), trace.files());
     Ok(Session::new(opened, origin, analysis::Scope::WholeTrace))
 }
@@ -256,7 +260,14 @@ impl Session {
     ) -> PyResult<Answer> {
         let test: CompareRequest = request_of("compare", test)?;
         let (other, scope) = (cand.get().trace.clone(), cand.get().scope);
-        let work = || answers::compared((&self.trace, self.scope), (&other, scope), &test);
+        let work = || {
+            answers::compared(
+                (&self.trace, self.scope),
+                (&other, scope),
+                &test,
+                Vec::new(),
+            )
+        };
         let answer = worked(py, work)?;
         self.origin.warn(py)?;
         Ok(Answer::new(answer, self.origin.and(&cand.get().origin)))

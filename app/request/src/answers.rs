@@ -21,7 +21,7 @@ use crate::hlo::{HloAnswer, HloRequest};
 use crate::picture::{PictureRequest, drawn};
 use crate::settings::SettingsFile;
 use crate::what_if::{WhatIfRequest, changes};
-use crate::{Warnings, checks, summaries};
+use crate::{Warnings, checks, ignored, summaries};
 use render::comparison::{self, ComparedRuns, ShownTables};
 use render::pictures::PictureFormat;
 use render::{AnsiStyle, Document, DocumentView, GatedDocument, NamedTable, TextLayout, html};
@@ -60,6 +60,7 @@ pub fn open(
     let opened = Session::open(&trace.path, &import, options, progress);
     let session = opened.map_err(|error| RequestError::import(error, &trace.path))?;
     checks::check_devices(&session, &trace.assume.values.device)?;
+    ignored::check_topology(&session)?;
     Ok(session)
 }
 
@@ -134,11 +135,12 @@ pub fn page(session: &Session, scope: Scope) -> Result<String> {
     ))
 }
 
-/// The result of `systole compare` for two runs.
+/// The result of `systole compare` for two runs, with these notes.
 pub fn compared(
     base: (&Session, Scope),
     cand: (&Session, Scope),
     request: &CompareRequest,
+    notes: Vec<String>,
 ) -> Result<CommandAnswer> {
     let summary = |(session, scope): (&Session, Scope)| summaries::summary_of(session, scope);
     let (options, trace) = (request.options()?, cand.0.path());
@@ -147,6 +149,7 @@ pub fn compared(
         &[summary(cand)?],
         trace.unwrap_or(Path::new("trace")),
         &options,
+        notes,
     )
 }
 
@@ -176,6 +179,7 @@ pub fn compared_summaries(
         &read(cand)?,
         Path::new("trace"),
         &request.options()?,
+        Vec::new(),
     )
 }
 
@@ -184,8 +188,10 @@ fn comparison_of(
     cand: &[Summary],
     trace: &Path,
     options: &CompareOptions,
+    notes: Vec<String>,
 ) -> Result<CommandAnswer> {
-    let comparison = compare(base, cand, options);
+    let mut comparison = compare(base, cand, options);
+    comparison.notes.extend(notes);
     let [(base, _), (cand, _)] = [base, cand].map(without_repeated);
     let compared = ComparedRuns {
         base: &base,

@@ -145,6 +145,7 @@ impl RequestError {
         match self {
             Self::Argument { name, why } => format!("--{}: {why}", name.replace('_', "-")),
             Self::Beside(error) => error.to_string(),
+            Self::Import { .. } => with_wait(&self.to_string()),
             other => other.to_string(),
         }
     }
@@ -177,6 +178,11 @@ impl From<serde_json::Error> for RequestError {
     fn from(error: serde_json::Error) -> Self {
         Self::Internal(error.to_string())
     }
+}
+
+/// A message with what the command line can do about a file that is still being written.
+pub fn with_wait(message: &str) -> String {
+    message.replace(ImportError::AGAIN, "--wait waits until it is complete")
 }
 
 /// What the front ends call an error. None of these changes.
@@ -290,6 +296,13 @@ mod tests {
             let ErrorCodes { exit, http, word } = error.codes();
             assert_eq!((exit, http, word), expected, "{error}");
         }
+        let still_written = ImportError::StillWritten {
+            error: Box::new(ImportError::Cancelled),
+            what: String::new(),
+        };
+        let error = RequestError::import(still_written, Path::new("x"));
+        assert!(!error.to_string().contains("--wait"), "{error}");
+        assert!(error.on_command_line().contains("--wait waits"));
         let error = RequestError::argument("device_spec", "no file");
         assert_eq!(
             (&*error.to_string(), &*error.on_command_line()),

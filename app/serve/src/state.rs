@@ -15,7 +15,7 @@ use super::runs::{FileEntry, Listing, RunList, ServedRun};
 use super::work::{Cancel, Work};
 use request::{AssumedValues, ChipArg, OpenTraces, PartRequest, RequestError, Text, checks};
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use session::{RequestSession, Session};
 use trace_model::{Source, TraceModel, locked};
 
@@ -38,6 +38,17 @@ pub(super) struct AboutParams {
     pub part: PartRequest,
     #[serde(flatten)]
     pub values: AssumedValues,
+}
+
+/// An answer, and what to know beside it.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "{T}")]
+pub(super) struct Noted<T> {
+    #[serde(flatten)]
+    pub answer: T,
+    /// Arguments that change nothing, and what else to know of the answer.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 /// The runs, the traces that are open, and the work that is done.
@@ -171,7 +182,7 @@ impl ServeState {
         id: String,
         about: AboutParams,
         job: impl FnOnce(&Session, Scope, &Cancel) -> Result<T, ApiError> + Send + 'static,
-    ) -> Result<T, ApiError> {
+    ) -> Result<Noted<T>, ApiError> {
         self.answered(None, id, about, job).await
     }
 
@@ -182,13 +193,15 @@ impl ServeState {
         id: String,
         about: AboutParams,
         job: impl FnOnce(&Session, Scope, &Cancel) -> Result<T, ApiError> + Send + 'static,
-    ) -> Result<T, ApiError> {
+    ) -> Result<Noted<T>, ApiError> {
         let AboutParams { part, values } = about;
-        let session = self.session(id, values).await?;
+        let session = self.session(id, values.clone()).await?;
         let shared = Session::clone(&session);
         let work = move |cancel: &Cancel| {
             let scope = checks::check_part(&shared, &part)?;
-            job(&shared, scope, cancel)
+            let answer = job(&shared, scope, cancel)?;
+            let notes = request::notes(&shared, &values);
+            Ok(Noted { answer, notes })
         };
         let query = limit.map(|limit| (&self.queries, limit));
         let (place, limit) = query.unwrap_or((&self.heavy, ANALYZE));

@@ -65,7 +65,7 @@ pub enum ImportError {
         what: String,
     },
     /// The file is damaged, and somebody still writes it.
-    #[error("{error}; {what}: if it is still being written, --wait waits until it is complete")]
+    #[error("{error}; {what}: if it is still being written, {}", Self::AGAIN)]
     StillWritten {
         /// The defect.
         error: Box<ImportError>,
@@ -89,6 +89,9 @@ pub enum ImportError {
 }
 
 impl ImportError {
+    /// What to do about a file that is still being written, for whoever asks.
+    pub const AGAIN: &str = "ask again when it is complete";
+
     /// That a bucket or web server does not give what was asked for.
     pub fn remote(what: impl Into<String>) -> Self {
         Self::Remote { what: what.into() }

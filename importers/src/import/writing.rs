@@ -148,7 +148,7 @@ pub(super) fn note(
     let is_damaged = !skipped.is_empty() || out.log_mut().count(IssueKind::TruncatedFile) > 0;
     if let Some(what) = evidence(before, is_damaged, options) {
         out.log(IssueKind::StillWritten, || {
-            format!("{what}: --wait waits until it is complete")
+            format!("{what}: {}", ImportError::AGAIN)
         });
     }
 }
@@ -236,9 +236,9 @@ mod tests {
                 .unwrap_err()
                 .to_string()
         };
-        assert!(error().contains("--wait"), "{}", error());
+        assert!(error().contains(ImportError::AGAIN), "{}", error());
         written_ago(&path, 3600);
-        assert!(!error().contains("--wait"), "{}", error());
+        assert!(!error().contains(ImportError::AGAIN), "{}", error());
     }
 
     #[test]

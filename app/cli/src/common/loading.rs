@@ -8,16 +8,17 @@ use crate::prelude::*;
 use analysis::gates::GateConfig;
 use analysis::reports::hlo::chosen;
 use analysis::{Options, TraceFacts as _};
-use importers::{ImportError, ImportOptions, ListedRun, ProgressStage, holds_programs_only};
-use trace_model::{IssueKind, Severity, Source};
+use importers::{
+    ImportError, ImportOptions, ListedRun, ProgressStage, file_name, holds_programs_only,
+};
+use trace_model::{Severity, Source};
 
 use crate::common::args::OutputArgs;
-use crate::common::ignored;
 use crate::common::stderr::{Stderr, harmless};
 use crate::common::terminal;
 use crate::common::values::{OutputFormat, STANDARD};
-use request::SettingsFile;
 use request::checks::check_devices;
+use request::{SettingsFile, ignored, with_wait};
 use session::stdin;
 
 /// Delay before the bar appears.
@@ -160,7 +161,9 @@ impl<'a> Loading<'a> {
         let session = self.read(path, import, open)?;
         check_devices(&session, &self.options.devices)?;
         ignored::check_topology(&session)?;
-        ignored::say(&session, import, self.stderr);
+        for argument in ignored::ignored(&session, import.clock_mhz.is_some()) {
+            self.stderr.warn(&argument.on_command_line());
+        }
         // The text report names the files itself.
         if format != OutputFormat::Text {
             warn_of_losses(&session, self.stderr);
@@ -183,7 +186,10 @@ impl<'a> Loading<'a> {
         notice.into_iter().chain(bar).for_each(Narrator::stop);
         let session = opened.map_err(|error| RequestError::import(error, path))?;
         say_what_was_read(&session, stderr, started.elapsed());
-        say_which_files(&session, stderr);
+        // Not every format prints them.
+        for (_, said) in ignored::which_files(&session) {
+            stderr.warn(&with_wait(&said));
+        }
         Ok(session)
     }
 }
@@ -220,6 +226,18 @@ pub fn list_runs(path: &Path, stderr: &Stderr) -> Result<Vec<ListedRun>, ImportE
     let notice = wait_notice(path, &progress, stderr);
     let listed = importers::list_runs(path, &progress);
     notice.into_iter().for_each(Narrator::stop);
+    let beside = listed
+        .is_ok()
+        .then(|| importers::beside_runs(path, &progress));
+    if let Some(Ok(beside)) = beside
+        && !beside.is_empty()
+    {
+        let names = joined(beside.iter().take(3).map(|path| file_name(path)), ", ");
+        stderr.warn(&format!(
+            "{} beside the runs not listed: open one by its path. First: {names}",
+            counted(beside.len() as u64, "profile"),
+        ));
+    }
     listed
 }
 
@@ -241,32 +259,6 @@ fn say_what_was_read(session: &Session, stderr: &Stderr, elapsed: Duration) {
         for example in &issue.examples {
             stderr.detail(&format!("{}: {example}", issue.kind.id()));
         }
-    }
-}
-
-/// Reports which files were read if that does not follow from the given path, because not every format prints them.
-fn say_which_files(session: &Session, stderr: &Stderr) {
-    let about = [
-        IssueKind::RunsJoined,
-        IssueKind::RunNearby,
-        IssueKind::SessionsApart,
-        IssueKind::SameContent,
-        IssueKind::StillWritten,
-        IssueKind::ProgramFromDump,
-        IssueKind::ProgramNotInDump,
-    ];
-    for issue in session
-        .model()
-        .import_log()
-        .counts()
-        .iter()
-        .filter(|issue| about.contains(&issue.kind))
-    {
-        stderr.warn(&format!(
-            "{} {}",
-            issue.kind.explain(),
-            issue.examples.join("; ")
-        ));
     }
 }
 

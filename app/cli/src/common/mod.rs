@@ -4,7 +4,6 @@ pub mod args;
 pub mod formats;
 pub mod gating;
 pub mod help;
-pub mod ignored;
 pub mod loading;
 pub mod outcome;
 pub mod output;

@@ -30,7 +30,7 @@ pub(super) async fn two(
         about: AboutParams { part, values },
     } = params;
     let base = state.session(base, values.clone()).await?;
-    let new = state.session(new, values).await?;
+    let new = state.session(new, values.clone()).await?;
     let shared = (Session::clone(&base), Session::clone(&new));
     let text = state.heavy(move |_| {
         let (base, new) = shared;
@@ -38,7 +38,14 @@ pub(super) async fn two(
             checks::check_part(&base, &part)?,
             checks::check_part(&new, &part)?,
         );
-        Ok(answers::compared((&base, scopes.0), (&new, scopes.1), &test)?.json)
+        let of = |side: &str, session: &Session| {
+            let notes = request::notes(session, &values).into_iter();
+            notes
+                .map(|note| format!("{side}: {note}"))
+                .collect::<Vec<_>>()
+        };
+        let notes = [of("base", &base), of("new", &new)].concat();
+        Ok(answers::compared((&base, scopes.0), (&new, scopes.1), &test, notes)?.json)
     });
     // If the client goes away, this ends here and drops the sessions.
     let text = text.await;

@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::{compare, files, model, reports, runs, tables};
 use crate::error::{Problem, json as json_answer};
+use crate::state::Noted;
 
 /// Where schemas are in the document.
 const SCHEMAS: &str = "/components/schemas";
@@ -53,6 +54,11 @@ impl Writer {
             whole.remove("$id");
             whole.remove("$defs")
         });
+        if let Some(Value::Object(properties)) = schema.get_mut("properties") {
+            let about = "Arguments that change nothing, and what else to know of the answer.";
+            let texts = json!({"type": "array", "items": {"type": "string"}, "description": about});
+            properties.entry("notes").or_insert(texts);
+        }
         moved(&mut schema, name);
         if let Some(Value::Object(definitions)) = definitions {
             for (id, mut definition) in definitions {
@@ -114,9 +120,9 @@ impl Writer {
         let answer = Answer::Other("text/html");
         self.get::<AboutParams>("/runs/{id}/html", "page", about, answer);
         let about = "The tables, with their columns.";
-        self.json::<AboutParams, tables::TableList>("/runs/{id}/tables", "tables", about);
+        self.json::<AboutParams, Noted<tables::TableList>>("/runs/{id}/tables", "tables", about);
         let path = "/runs/{id}/tables/{name}";
-        self.json::<tables::RowParams, tables::TableRows>(path, "rows", "Rows of a table.");
+        self.json::<tables::RowParams, Noted<tables::TableRows>>(path, "rows", "Rows of a table.");
         self.json::<(), files::FileList>("/runs/{id}/files", "files", "The files of a run.");
         let about = "The bytes of a file, whole or in part (Range).";
         let answer = Answer::Other(files::BYTES);
@@ -135,8 +141,8 @@ impl Writer {
         use super::query::{QueryParams, QueryRows};
         const PATH: &str = "/runs/{id}/query";
         let about = "SQL over the tables; nothing can be written.";
-        self.json::<QueryParams, QueryRows>(PATH, "query", about);
-        let (body, answer) = (self.of::<QueryParams>(), self.of::<QueryRows>());
+        self.json::<QueryParams, Noted<QueryRows>>(PATH, "query", about);
+        let (body, answer) = (self.of::<QueryParams>(), self.of::<Noted<QueryRows>>());
         self.operations.push(Operation {
             path: PATH,
             method: "post",

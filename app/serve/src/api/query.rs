@@ -7,6 +7,7 @@ use super::prelude::*;
 use serde_json::{Value, json};
 
 use crate::input::JsonBody;
+use crate::state::Noted;
 use query::{Database, QueryLimits, SqlValue};
 
 const MOST_ROWS: usize = 100_000;
@@ -48,7 +49,7 @@ pub(super) struct QueryRows {
     columns: Vec<String>,
     /// The rows, each as long as `columns`.
     rows: Vec<Vec<Value>>,
-    /// Whether there are more rows than `limit`.
+    /// Whether there are more rows than `limit`; a note says how to go on.
     truncated: bool,
 }
 
@@ -66,7 +67,7 @@ async fn answer(
     state: Shared,
     id: String,
     params: QueryParams,
-) -> Result<Json<QueryRows>, ApiError> {
+) -> Result<Json<Noted<QueryRows>>, ApiError> {
     if !(1..=MOST_ROWS).contains(&params.limit) {
         return Err(ApiError::wrong(format!(
             "limit: write a number from 1 to {MOST_ROWS}"
@@ -77,6 +78,7 @@ async fn answer(
             "seconds: write a number from 1 to {MOST_SECONDS}"
         )));
     }
+    let limit = params.limit;
     // A query ends by its own clock, and answers before a single step of SQLite that takes longer.
     let most = Duration::from_secs(u64::from(params.seconds) + 2);
     let found = state.answered(
@@ -108,14 +110,21 @@ async fn answer(
             })
         },
     );
-    Ok(Json(found.await?))
+    let mut found = found.await?;
+    if found.answer.truncated {
+        found.notes.push(format!(
+            "more than {limit} rows, which were not counted: ask with a greater limit ({MOST_ROWS} at most), or write LIMIT and \
+             OFFSET in the query"
+        ));
+    }
+    Ok(Json(found))
 }
 
 pub(super) async fn by_address(
     State(state): State<Shared>,
     InPath(id): InPath<String>,
     Params(params): Params<QueryParams>,
-) -> Result<Json<QueryRows>, ApiError> {
+) -> Result<Json<Noted<QueryRows>>, ApiError> {
     answer(state, id, params).await
 }
 
@@ -123,6 +132,6 @@ pub(super) async fn by_body(
     State(state): State<Shared>,
     InPath(id): InPath<String>,
     JsonBody(params): JsonBody<QueryParams>,
-) -> Result<Json<QueryRows>, ApiError> {
+) -> Result<Json<Noted<QueryRows>>, ApiError> {
     answer(state, id, params).await
 }

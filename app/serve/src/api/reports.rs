@@ -3,7 +3,7 @@
 use super::prelude::*;
 use axum::http::HeaderName;
 
-use crate::error::json;
+use crate::error::noted_json;
 use request::{DigestRequest, RequestError, answers};
 
 /// Entries of a list, as on the command line.
@@ -43,7 +43,7 @@ async fn written(
         let json = json.and_then(Iterator::collect);
         Ok(json.map_err(RequestError::from)?)
     });
-    Ok(json(text.await?))
+    noted_json(text.await?)
 }
 
 pub(super) async fn all(
@@ -78,5 +78,5 @@ pub(super) async fn page(
         (header::CONTENT_TYPE, "text/html; charset=utf-8"),
         (header::CONTENT_SECURITY_POLICY, POLICY),
     ];
-    Ok((headers, page).into_response())
+    Ok((headers, page.answer).into_response())
 }

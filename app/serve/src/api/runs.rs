@@ -145,7 +145,8 @@ pub(super) async fn summary(
     InPath(id): InPath<String>,
 ) -> Result<Json<RunSummary>, ApiError> {
     let of = |session: &Session, _scope, _: &Cancel| Ok(RunSummary::of(session));
-    state.about(id, AboutParams::default(), of).await.map(Json)
+    let summary = state.about(id, AboutParams::default(), of).await?;
+    Ok(Json(summary.answer))
 }
 
 /// Bytes of the events of devices in a file and of others, if it is of a kind that tells it at once.

@@ -3,6 +3,7 @@
 use super::prelude::*;
 use serde_json::{Value, json};
 
+use crate::state::Noted;
 use session::tables::{Catalog, DataColumn, DataTable, Value as Cell};
 
 /// Rows of an answer.
@@ -104,7 +105,7 @@ pub(super) async fn list(
     State(state): State<Shared>,
     InPath(id): InPath<String>,
     Params(about): Params<AboutParams>,
-) -> Result<Json<TableList>, ApiError> {
+) -> Result<Json<Noted<TableList>>, ApiError> {
     let tables = state.about(id, about, |session, scope, _| {
         let entry = |table: &DataTable| TableEntry {
             name: table.name.clone(),
@@ -112,31 +113,34 @@ pub(super) async fn list(
             rows: table.len,
             columns: columns(table),
         };
-        Ok(Catalog::new(session, scope)
-            .all()
-            .iter()
-            .map(|table| entry(table))
-            .collect())
+        let tables = Catalog::new(session, scope);
+        let tables = tables.all().iter().map(|table| entry(table)).collect();
+        Ok(TableList { tables })
     });
-    Ok(Json(TableList {
-        tables: tables.await?,
-    }))
+    Ok(Json(tables.await?))
 }
 
 pub(super) async fn rows(
     State(state): State<Shared>,
     InPath((id, name)): InPath<(String, String)>,
     Params(params): Params<RowParams>,
-) -> Result<Json<TableRows>, ApiError> {
+) -> Result<Json<Noted<TableRows>>, ApiError> {
     if !(1..=MOST).contains(&params.limit) {
         return Err(ApiError::wrong(format!(
             "limit: write a number from 1 to {MOST}"
         )));
     }
     let found = state.about(id, params.about, move |session, scope, _| {
-        let table = Catalog::new(session, scope).table(&name);
-        let table = table.ok_or_else(|| {
-            ApiError::missing("the run has no table of this name; …/tables lists them")
+        let catalog = Catalog::new(session, scope);
+        let table = catalog.table(&name).ok_or_else(|| {
+            let names = trace_model::joined(catalog.all().iter().map(|table| &table.name), ", ");
+            let view = query::VIEWS.iter().find(|view| view.name == name);
+            let cure = view.map_or_else(String::new, |_| {
+                format!("; {name} is a view of …/query: sql=SELECT * FROM {name}")
+            });
+            ApiError::missing(format!(
+                "the run has no table {name:?}{cure}; the tables are {names}"
+            ))
         })?;
         let offset = params.offset as usize;
         let row = |row| {
