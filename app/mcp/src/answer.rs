@@ -1,12 +1,12 @@
 //! Answers of tools: tables and text, of which a bounded part is sent.
 
-use analysis::{Cell, CellType as _, LowerBound, Metric, Table};
+use analysis::{Cell, Table};
 use request::{RequestError, Result};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-/// Room for the cursor and the counts.
-const SPARE: usize = 80;
+/// Room for the cursor and the counts, and for the line of text beside the answer but its statement.
+const SPARE: usize = 200;
 
 /// Bytes of an answer unless a call asks for others.
 pub const USUAL_BYTES: u32 = 20_000;
@@ -30,22 +30,25 @@ pub struct ToolAnswer {
     /// The answer in a sentence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub statement: Option<String>,
+    /// Arguments that change nothing, and what else to know of the answer.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     /// Lines of text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
     /// Tables. null is a missing value, never 0.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tables: Vec<AnswerTable>,
-    /// Rows and lines of the whole answer.
+    /// Rows and lines of the whole answer, with those that its tables leave out.
     pub total: usize,
     /// Whether there are at least so many: a query was cut at its limit.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub total_is_at_least: bool,
     /// How many of them are here.
     pub shown: usize,
-    /// Whether more follow.
+    /// Whether some are missing: those that follow, or those that a table leaves out, as its notes say.
     pub truncated: bool,
-    /// Call the tool again with the same arguments and this cursor to get what follows.
+    /// Call the tool again with the same arguments and this cursor to get what follows; nothing follows without it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
 }
@@ -88,6 +91,7 @@ pub struct AnswerContent {
     pub trace: Option<String>,
     pub times_from: Option<String>,
     pub statement: Option<String>,
+    pub notes: Vec<String>,
     pub lines: Vec<String>,
     pub tables: Vec<AnswerTable>,
     /// Rows of the whole answer before those that are here: of an answer of one table that is computed by parts.
@@ -118,14 +122,17 @@ impl AnswerContent {
         self
     }
 
-    /// The part after the first `from` lines and rows that has at most `most` bytes as JSON. If one row alone has
-    /// more, its texts are shortened.
+    /// The part after the first `from` lines and rows that has at most `most` bytes as JSON, with the line of text beside it. If
+    /// one row alone has more, its texts are shortened.
     pub fn part(self, from: usize, most: usize) -> Result<ToolAnswer> {
         let rows = self.tables.iter().map(|table| table.rows.len());
         let here = self.lines.len() + rows.sum::<usize>();
-        let total = self.before + here + self.after;
-        if from > total {
-            let why = format!("cursor {from}: the answer has only {total} rows");
+        let end = self.before + here + self.after;
+        // Brief tables leave rows out that no part has.
+        let all = self.tables.iter().map(|table| table.total_rows);
+        let total = end.max(self.lines.len() + all.sum::<usize>());
+        if from > end {
+            let why = format!("cursor {from}: the answer has only {end} rows");
             return Err(RequestError::Usage(why));
         }
         let skipped = from - self.before.min(from);
@@ -134,6 +141,7 @@ impl AnswerContent {
             trace: self.trace.map(shortened),
             times_from: self.times_from,
             statement: self.statement.map(shortened),
+            notes: self.notes.into_iter().map(shortened).collect(),
             text: None,
             tables: Vec::new(),
             total,
@@ -142,7 +150,8 @@ impl AnswerContent {
             truncated: false,
             cursor: None,
         };
-        let mut left = Room(most.saturating_sub(bytes(&answer) + SPARE));
+        let beside = bytes(&answer.statement) + SPARE;
+        let mut left = Room(most.saturating_sub(bytes(&answer) + beside));
         let lines = self.lines.len();
         let mut texts: Vec<String> = self.lines.into_iter().skip(skipped).collect();
         let mut fitting = texts
@@ -178,8 +187,8 @@ impl AnswerContent {
             );
             return Err(RequestError::Usage(why));
         }
-        answer.truncated = next < total;
-        answer.cursor = answer.truncated.then(|| next.to_string());
+        answer.truncated = next < end || end < total;
+        answer.cursor = (next < end).then(|| next.to_string());
         Ok(answer)
     }
 }
@@ -281,10 +290,6 @@ pub fn rounded(number: f64) -> Value {
     }
 }
 
-/// What is said of a figure.
-#[rustfmt::skip]
-const FIGURE: [&str; 7] = ["figure", "bound", "value", "unit", "of", "provenance", "note"];
-
 impl From<Table> for AnswerTable {
     fn from(table: Table) -> Self {
         let table = table.without_unused_marks();
@@ -374,25 +379,6 @@ impl AnswerTable {
             (one.unit, one.provenance) = (Some(unit.to_owned()), Some(provenance));
         }
         self
-    }
-
-    /// Figures, some perhaps lower bounds, with their unit, denominator and provenance.
-    pub fn of_figures(id: &str, figures: impl IntoIterator<Item = Metric>) -> Self {
-        let row = |figure: Metric| {
-            vec![
-                json!(figure.title),
-                value(&LowerBound(figure.is_lower_bound).cell()),
-                figure.value.map_or(Value::Null, rounded),
-                json!(figure.unit),
-                json!(figure.of),
-                json!(figure.provenance.title()),
-                json!(figure.note),
-            ]
-        };
-        let mut table = Self::of_texts(id, FIGURE, []);
-        table.rows = figures.into_iter().map(row).collect();
-        table.total_rows = table.rows.len();
-        table.with_columns(&FIGURE)
     }
 }
 

@@ -192,9 +192,7 @@ fn bounded(message: &str) -> String {
 /// Beside the structured answer, which has it all: its statement, and how much of it is there.
 fn short(answer: &ToolAnswer) -> String {
     let statement = answer.statement.as_deref().unwrap_or_default();
-    // Brief tables have more rows than the answer.
-    let all: usize = answer.tables.iter().map(|table| table.total_rows).sum();
-    let total = LowerBound(answer.total_is_at_least).of(answer.total.max(all).to_string());
+    let total = LowerBound(answer.total_is_at_least).of(answer.total.to_string());
     let rows = format!("{} of {total} rows", answer.shown);
     if statement.is_empty() {
         rows

@@ -64,6 +64,7 @@ pub struct EventsRequest {
     pub reverse: bool,
     /// Most rows; 0 for all
     #[arg(long, value_name = "N", default_value = "100")]
+    #[schemars(description = "Most rows of a part.")]
     pub limit: Option<usize>,
     /// Rows to leave out before the first
     #[arg(long, value_name = "N", default_value_t = 0)]

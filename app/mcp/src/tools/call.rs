@@ -56,7 +56,7 @@ pub(super) const fn entry<T: McpTool>() -> ToolEntry {
 }
 
 fn run_of<T: McpTool>(call: &Call, arguments: JsonObject) -> Result<ToolOutput> {
-    let arguments = with_assumptions(arguments)?;
+    let arguments = with_assumptions::<T::Input>(T::NAME, arguments)?;
     T::run(call, request::read(T::NAME, arguments)?)
 }
 
@@ -252,7 +252,10 @@ impl BoundInput {
             Some((_, session)) => content.in_trace(session.model()),
             None => content,
         };
+        let noted = |(input, session): (&TraceInput, _)| request::notes(session, &input.values);
+        let notes = trace.map(noted).unwrap_or_default();
         let content = AnswerContent {
+            notes: [notes, content.notes].concat(),
             trace: trace.map(|(input, session)| input.named(session)),
             times_from: trace.and_then(|(_, session)| session.model().badge()),
             ..content

@@ -81,9 +81,9 @@ impl McpTool for RenderTool {
             Scope::WholeTrace => "whole trace".to_owned(),
         };
         let panel = format!("{:?}", input.panel).to_lowercase();
-        Ok(ToolOutput::Picture {
-            png,
-            about: format!("{panel} of {}, {place}{badge}", input.trace.path),
-        })
+        let about = format!("{panel} of {}, {place}{badge}", input.trace.path);
+        let notes = request::notes(&session, &input.trace.values);
+        let about = trace_model::joined([about].into_iter().chain(notes), "; ");
+        Ok(ToolOutput::Picture { png, about })
     }
 }

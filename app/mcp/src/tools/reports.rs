@@ -1,9 +1,11 @@
 //! Tools that show reports: `verdict`, `hints`, `explain`, `report`, `ops`, `steps`, `doctor`.
 
 use super::prelude::*;
-use analysis::{Metric, Scope, Table};
+use analysis::{Scope, Table};
+use serde_json::{Value, json};
 
 use super::call::BoundInput;
+use crate::answer::rounded;
 use crate::brief::{BriefRows, BriefTable, MORE, brief};
 use cli::commands::explain;
 
@@ -55,6 +57,33 @@ impl PartOfTrace {
 /// Figures of a verdict: those behind it come first.
 const MOST_FIGURES: usize = 8;
 
+/// What is said of a figure; of a range `value` is the lower end.
+#[rustfmt::skip]
+const FIGURE: [&str; 8] = ["figure", "bound", "value", "up_to", "unit", "of", "provenance", "note"];
+
+/// Figures, some perhaps ranges or lower bounds, with their unit, denominator and provenance.
+fn of_figures<'a>(figures: impl Iterator<Item = &'a KeyFigure>) -> AnswerTable {
+    let row = |figure: &KeyFigure| {
+        let (value, up_to) = figure.ends().unzip();
+        let up_to = up_to.flatten();
+        let bound = match up_to {
+            Some(_) => Some("from"),
+            None => figure.is_lower_bound.then_some("at least"),
+        };
+        [
+            json!(figure.title),
+            json!(bound),
+            value.map_or(Value::Null, rounded),
+            up_to.map_or(Value::Null, rounded),
+            json!(figure.unit),
+            json!(figure.of),
+            json!(figure.provenance.title()),
+            json!(figure.note),
+        ]
+    };
+    AnswerTable::of_values("figures", FIGURE, figures.map(row)).with_columns(&FIGURE)
+}
+
 pub(super) struct VerdictTool;
 
 impl McpTool for VerdictTool {
@@ -74,17 +103,7 @@ impl McpTool for VerdictTool {
         let others = overview.times.iter().chain(&overview.utilization);
         let others = others.chain(&overview.other_targets);
         let others = others.filter(|figure| !first.iter().any(|own| own.id == figure.id));
-        let metric = |figure: &KeyFigure| Metric {
-            id: figure.id,
-            title: figure.title,
-            value: figure.value,
-            is_lower_bound: figure.is_lower_bound,
-            unit: figure.unit,
-            of: figure.of.clone(),
-            provenance: figure.provenance,
-            note: figure.note.clone(),
-        };
-        let figures: Vec<Metric> = first.iter().copied().chain(others).map(metric).collect();
+        let figures: Vec<&KeyFigure> = first.iter().copied().chain(others).collect();
         let statement = match (limit, session.report_by_id("verdict", scope)) {
             (Some(limit), _) => joined([Some(limit), outside].into_iter().flatten(), " "),
             (None, Err(why)) => format!("no verdict: {why}"),
@@ -100,7 +119,7 @@ impl McpTool for VerdictTool {
             .flat_map(|hints| analysis::Tabular::tables(hints).into_iter().take(1));
         let hints = hints.map(AnswerTable::from).collect();
         let all = figures.len();
-        let figures = AnswerTable::of_figures("figures", figures.into_iter().take(MOST_FIGURES))
+        let figures = of_figures(figures.into_iter().take(MOST_FIGURES))
             .counted(all, "the tool report has those of utilization and targets");
         let health = AnswerTable::of_texts("capture", ["id", "finding"], health);
         let mut tables = vec![figures];

@@ -92,6 +92,12 @@ impl McpTool for CompareTool {
         let (cand, second) = input.side(call, &input.cand, &[])?;
         let mut found = compare(&base, &cand, &options);
         let [(base, _), (cand, _)] = [&base, &cand].map(|side| without_repeated(side));
+        let mut notes = Vec::new();
+        for (path, session) in [(&input.base, &first), (&input.cand, &second)] {
+            let said = session.iter();
+            let said = said.flat_map(|session| request::notes(session, &input.values));
+            notes.extend(said.map(|note| format!("{path}: {note}")));
+        }
         if let (Some(first), Some(second)) = (first, second)
             && found.base.are_programs
             && found.cand.are_programs
@@ -112,6 +118,7 @@ impl McpTool for CompareTool {
             .map(|one| one.table);
         let content = AnswerContent {
             statement: Some(found.statement.clone()),
+            notes,
             ..AnswerContent::default()
         }
         .with_tables(tables);

@@ -9,6 +9,8 @@ use rmcp::model::JsonObject;
 use schemars::JsonSchema;
 use serde_json::{Map, Value, json};
 
+use trace_model::joined;
+
 use request::{AssumedFiles, AssumedValues, RequestError, Result};
 
 /// The tool whose arguments are all explained.
@@ -109,12 +111,32 @@ fn shorten(schema: &mut Value) {
     }
 }
 
-/// The arguments with the fields of `assume` among them.
-pub(super) fn with_assumptions(mut given: JsonObject) -> Result<JsonObject> {
-    match given.remove(ASSUME) {
+/// The arguments of a tool with the fields of `assume` among them. A wrong one is told with those that there are.
+pub(super) fn with_assumptions<T: JsonSchema>(
+    tool: &str,
+    mut given: JsonObject,
+) -> Result<JsonObject> {
+    let known = request::known::<T>();
+    let assumed = given.remove(ASSUME);
+    if let Some(unknown) = given.keys().find(|name| !known.contains_key(*name)) {
+        let schema = schema_of::<T>(tool);
+        let names = schema["properties"].as_object().into_iter();
+        let why = format!(
+            "{tool} has no argument {unknown:?}; it has {}",
+            joined(names.flat_map(Map::keys), ", ")
+        );
+        return Err(RequestError::Usage(why));
+    }
+    match assumed {
         None | Some(Value::Null) => Ok(given),
         Some(Value::Object(assumed)) => {
             for (name, value) in assumed {
+                if !known.contains_key(&name) {
+                    let names = assumptions().into_iter();
+                    let names = names.filter(|name| known.contains_key(name));
+                    let why = format!("it has no {name:?}; it has {}", joined(names, ", "));
+                    return Err(RequestError::argument(ASSUME, why));
+                }
                 if given.contains_key(&name) {
                     let why = format!("{name}: it is given twice, in {ASSUME} and beside it");
                     return Err(RequestError::Usage(why));

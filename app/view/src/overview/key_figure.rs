@@ -114,9 +114,20 @@ impl KeyFigure {
         self.target.as_ref().is_some_and(Target::is_missed)
     }
 
+    /// The number, the least value possible where there are several, and then the greatest where it is known; `None` where
+    /// nothing is known.
+    pub fn ends(&self) -> Option<(f64, Option<f64>)> {
+        let value = self.value?;
+        Some(match self.low {
+            Some(low) if self.is_lower_bound => (low, None),
+            Some(low) => (low, Some(value)),
+            None => (value, None),
+        })
+    }
+
     /// How far a bar of the number reaches: to the least value possible where it is a lower bound.
     pub fn bar(&self) -> Option<f64> {
-        self.low.filter(|_| self.is_lower_bound).or(self.value)
+        self.ends().map(|(low, high)| high.unwrap_or(low))
     }
 
     /// Where a bar of the number has the mark of its target; `None` where no target is judged.
@@ -128,12 +139,11 @@ impl KeyFigure {
     /// The number, as `written`, with what is known of it: `8.25 %`, `at least 8.25 %`, `30 % to 60 %`; `None` where
     /// it is not known.
     pub fn text(&self, written: impl Fn(f64, Unit) -> String) -> Option<String> {
-        let value = written(self.value?, self.unit);
-        let low = self.low.map(|low| written(low, self.unit));
-        Some(match low {
-            low if self.is_lower_bound => LowerBound(true).of(low.unwrap_or(value)),
-            Some(low) => format!("{low} to {value}"),
-            None => value,
+        let (low, high) = self.ends()?;
+        let low = written(low, self.unit);
+        Some(match high {
+            Some(high) => format!("{low} to {}", written(high, self.unit)),
+            None => LowerBound(self.is_lower_bound).of(low),
         })
     }
 }
