@@ -108,6 +108,8 @@ pub struct Overview {
     pub hints: Option<HintsReport>,
     /// What limits how far the capture can be trusted, the worst first; of equals that which explains the figures.
     pub health: Vec<CaptureFinding>,
+    /// Whether the user sets steps aside, which then are outside the loop, but do not happen once.
+    sets_steps_aside: bool,
 }
 
 impl Overview {
@@ -163,6 +165,7 @@ impl Overview {
                 .flatten(),
             hints,
             health: cautions(findings),
+            sets_steps_aside: session.options().warmup_steps > 0,
         }
     }
 
@@ -178,10 +181,15 @@ impl Overview {
         }
     }
 
-    /// What happens once, outside the loop.
+    /// What happens outside the loop.
     pub fn outside(&self, time: impl Fn(Picos) -> String) -> Option<String> {
         let limit = self.loop_limit()?;
-        Some(outside(limit.outside.as_ref()?, limit.is_of_loop, time))
+        let whole = match (limit.is_of_loop, self.sets_steps_aside) {
+            (true, true) => "the loop, with the steps set aside",
+            (true, false) => "the loop, once",
+            (false, _) => "the step",
+        };
+        Some(outside(limit.outside.as_ref()?, whole, time))
     }
 
     /// The figures that matter: first those that miss their target, then those about what limits the run; only known
@@ -229,12 +237,7 @@ impl Overview {
 }
 
 /// `Outside the loop, once: 20.52 s of 98.15 s captured (compiling 3.796 s, devices idle 13.30 s).`
-fn outside(outside: &OutsideLoop, has_loop: bool, length: impl Fn(Picos) -> String) -> String {
-    let whole = if has_loop {
-        "the loop, once"
-    } else {
-        "the step"
-    };
+fn outside(outside: &OutsideLoop, whole: &str, length: impl Fn(Picos) -> String) -> String {
     let compiling = outside
         .compile_ps
         .map(|ps| format!("compiling {}", length(ps)));
