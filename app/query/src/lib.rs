@@ -313,6 +313,11 @@ impl Database {
 
     /// The names that exist where a query used one that does not.
     fn help(&self, sql: &str, message: &str) -> Option<String> {
+        // A word alone is no SQL, but meant as a name.
+        if message.contains("syntax error") && !sql.trim().contains(char::is_whitespace) {
+            let names = PRESETS.iter().map(|preset| preset.name);
+            return Some(format!("ready-made queries: {}", joined(names, ", ")));
+        }
         if message.starts_with("no such table") {
             let tables = self.tables.iter().map(|table| &*table.name);
             let names: BTreeSet<&str> = tables.chain(VIEWS.iter().map(|view| view.name)).collect();

@@ -130,10 +130,11 @@ impl EventTables {
         })
     }
 
-    /// Why no event can match: a filter that no kind of track, category or program here matches, with those that are here.
+    /// Why no event can match: a filter that no kind of track, name, category or program here matches, with those that are here.
     pub fn unmatched(&self, filter: &EventFilter) -> Option<String> {
         let filters = [
             ("kind", &self.tracks, "track_kind", &filter.kind),
+            ("name", &self.slices, "name", &filter.name),
             ("category", &self.slices, "category", &filter.category),
             ("program", &self.slices, "program", &filter.program),
         ];
