@@ -63,6 +63,7 @@ mod mcp;
 mod mcp_answers;
 mod mcp_files;
 mod mcp_hostile;
+mod notes;
 mod serve;
 mod serve_access;
 mod serve_client;

@@ -299,9 +299,15 @@ fn assumptions_are_parameters() {
     let dir = logs();
     let server = Server::of(dir.path(), &[]);
     let (one, path) = (&server.ids()[1], dir.path().to_str().unwrap());
-    let assumed = server.json(&format!(
+    let mut assumed = server.json(&format!(
         "/api/v1/runs/{one}/reports/steps?warmup=1&device=0,1&device_spec=v6e"
     ));
+    // A command says it on stderr.
+    let notes = assumed.as_object_mut().unwrap().remove("notes").unwrap();
+    assert!(
+        notes[0].as_str().unwrap().starts_with("device_spec: "),
+        "{notes}"
+    );
     let words = [
         "--warmup",
         "1",
