@@ -198,8 +198,14 @@ fn a_part_says_what_is_not_in_it() {
         words.join(" ")
     };
     let range = first(&["--range", "210ms..220ms"]);
-    assert!(range.contains("Nothing was compiled in this range"), "{range}");
+    assert!(
+        range.contains("Nothing was compiled in this range"),
+        "{range}"
+    );
     let steps = first(&["--steps", "0..1"]);
     assert!(steps.contains("1 step of 372.6 µs"), "{steps}");
-    assert!(steps.contains("steps 0 to 1 without step 0 (warm-up: compiles for "), "{steps}");
+    assert!(
+        steps.contains("steps 0 to 1 without step 0 (warm-up: compiles for "),
+        "{steps}"
+    );
 }
