@@ -273,11 +273,13 @@ fn lagged(values: &[f64]) -> Option<f64> {
 }
 
 /// Inflation of the variance by slow swings of a series that may have steps and trends, which its differences hardly show:
-/// those of independent numbers correlate by −½, with a standard error of √(½ ÷ n), those of ρ by −(1 − ρ) ÷ 2.
+/// those of independent numbers correlate by −½, with a standard error of √(½ ÷ n), those of ρ by −(1 − ρ) ÷ 2. Few numbers
+/// do not show it: 1 below twenty.
 pub fn inflation_beside_steps(values: &[f64]) -> f64 {
     let steps: Vec<f64> = values.windows(2).map(|pair| pair[1] - pair[0]).collect();
     let flat = steps.iter().filter(|step| **step == 0.0).count();
-    let seen = lagged(&steps).filter(|_| 2 * flat < steps.len());
+    let is_shown = values.len() >= 2 * FEWEST && 2 * flat < steps.len();
+    let seen = lagged(&steps).filter(|_| is_shown);
     let chance = CHANCE * (0.5 / steps.len() as f64).sqrt();
     let rho = seen
         .filter(|seen| *seen > chance - 0.5)
