@@ -129,8 +129,11 @@ impl Analysis for Code {
     const TITLE: &str = "Code of ops";
 
     fn run(cx: &Context<'_>) -> Result<CodeReport> {
-        if cx.model.ops().is_empty() {
-            return Err("no ops are known; systole doctor says why a program has no times".into());
+        // As the importer of programs names it.
+        let mut facts = cx.model.sources().iter().flat_map(|source| &source.facts);
+        if let Some((_, why)) = facts.find(|(name, _)| name == "not played") {
+            let what = format!("no op of this program is known, because {why}");
+            return Err(AnalysisError::NotApplicable(what));
         }
         if cx.model.ops().iter().all(|op| op.bundles.is_none()) {
             let what = "no code of these ops was read: compile with LIBTPU_INIT_ARGS=\"--xla_jf_dump_to=DIR \
