@@ -9,7 +9,7 @@ use trace_model::{Severity, Source};
 use crate::document::scope_in_words;
 use crate::layout::padded;
 use crate::table::shortened;
-use view::overview::{KeyFigure, ReportSource};
+use view::overview::{KeyFigure, ReportSource as _};
 
 /// Cautions on the screen; `doctor` has all.
 pub const CAUTIONS: usize = 2;
@@ -65,7 +65,7 @@ fn left_out(document: &Document) -> Option<String> {
     let named = joined(named, " and ");
     match steps.len() {
         0 => None,
-        ..=NAMED => Some(format!(" without {named}")),
+        1..=NAMED => Some(format!(" without {named}")),
         more => Some(format!(" without {more} of them, first {named}")),
     }
 }
