@@ -168,13 +168,53 @@ fn broken_commits_are_skipped_and_said_to_be() {
 }
 
 #[test]
-fn of_two_regressions_the_one_nearer_to_the_bad_end_counts() {
-    let planted = Planted::new(&["fast", "slow", "slow", "slower", "slower"]);
-    let said = found(&planted.usual(&["--good", "c0", "--bad", "c4", "--format", "json"]));
+fn of_two_regressions_one_is_named_as_a_part() {
+    let planted = Planted::new(&["fast", "slow", "slow", "slow", "slower", "slower"]);
+    let output = planted.usual(&["--good", "c0", "--bad", "c5", "--format", "json"]);
+    assert_eq!(output.status.code(), Some(11), "{}", stderr(&output));
+    let said = json(stdout(&output));
+    let statement = said["statement"].as_str().unwrap();
+    assert!(
+        statement.starts_with("there are several changes, or a drift: of +3.0"),
+        "{statement}"
+    );
     let subject = said["culprits"][0]["subject"].as_str().unwrap();
     assert!(
-        ["Change 1: slow", "Change 3: slower"].contains(&subject),
+        ["Change 1: slow", "Change 4: slower"].contains(&subject),
         "{subject}"
+    );
+    assert!(said["points"].as_array().unwrap().len() >= 4);
+}
+
+#[test]
+fn of_a_drift_no_point_is_named() {
+    let planted = Planted::new(&["fast"]);
+    let versions: String = (0..11).map(|version| format!("v{version}\n")).collect();
+    planted
+        .place
+        .write("repo/versions.txt", versions.as_bytes());
+    for version in 0..11 {
+        for run in 0..5 {
+            let ms = 7.0 * (1.0 + 0.012 * f64::from(version)) + 0.001 * f64::from(run);
+            let spec = FleetSpec {
+                devices: 1,
+                steps: 12,
+                work: Picos::from_ps((ms * 1e9) as i64),
+                ..FleetSpec::default()
+            };
+            let bytes = xspace_bytes(&spec.session());
+            planted
+                .place
+                .write(&format!("captures/v{version}-{run}.xplane.pb"), &bytes);
+        }
+    }
+    let words = ["--over", "versions.txt", "--good", "v0", "--bad", "v10"];
+    let output = planted.bisect(&words, &["sh", "-c", "echo {} > speed; sh \"$PROGRAM\""]);
+    assert_eq!(output.status.code(), Some(11), "{}", stderr(&output));
+    let said = stdout(&output);
+    assert!(
+        said.starts_with("There are several changes, or a drift: of +"),
+        "{said}"
     );
 }
 

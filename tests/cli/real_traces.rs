@@ -186,3 +186,26 @@ fn first_sentence_names_the_dominant_cause() {
         );
     }
 }
+
+#[test]
+fn a_part_says_what_is_not_in_it() {
+    let Some(corpus) = corpus() else { return };
+    let path = corpus.join("tpu/v5e_matmul.xplane.pb");
+    let first = |words: &[&str]| {
+        let output = run(&[&["analyze", path.to_str().unwrap()], words].concat());
+        assert_eq!(code(&output), 0, "{}", stderr(&output));
+        let words: Vec<_> = stdout(&output).split_whitespace().collect();
+        words.join(" ")
+    };
+    let range = first(&["--range", "210ms..220ms"]);
+    assert!(
+        range.contains("Nothing was compiled in this range"),
+        "{range}"
+    );
+    let steps = first(&["--steps", "0..1"]);
+    assert!(steps.contains("1 step of 372.6 µs"), "{steps}");
+    assert!(
+        steps.contains("steps 0 to 1 without step 0 (warm-up: compiles for "),
+        "{steps}"
+    );
+}

@@ -30,4 +30,14 @@ impl Scope {
             Self::Steps { .. } => "steps",
         }
     }
+
+    /// Where something is, or is not: `in this capture`, `in this range`, `in these steps`.
+    pub fn place(self) -> &'static str {
+        match self {
+            Self::WholeTrace => "in this capture",
+            Self::Range(_) => "in this range",
+            Self::Steps { first, last } if first == last => "in this step",
+            Self::Steps { .. } => "in these steps",
+        }
+    }
 }

@@ -19,6 +19,10 @@ pub struct RankTest {
 const EXACT_UP_TO: usize = 40;
 /// The same with ties, of which each pattern has its own distribution.
 const EXACT_TIES_UP_TO: usize = 20;
+/// With so few on one side the tails of the normal distribution are too wide, whatever the other side has.
+const FEW: usize = 8;
+/// Up to this many pairs, the exact distribution costs little.
+const FEW_PAIRS: usize = 4000;
 
 /// Compares two sets of independent numbers, with the variance of U multiplied by `inflation` (at least 1);
 /// `None` if one is empty.
@@ -32,7 +36,9 @@ pub fn rank_test_inflated(first: &[f64], second: &[f64], inflation: f64) -> Opti
     let rank_sum: f64 = ranks.iter().take(first.len()).sum();
     let u = rank_sum - m * (m + 1.0) / 2.0;
     let is_exact = |up_to| inflation <= 1.0 && all.len() <= up_to;
-    let p = if ties == 0.0 && is_exact(EXACT_UP_TO) {
+    let pairs = first.len() * second.len();
+    let has_few = first.len().min(second.len()) <= FEW && pairs <= FEW_PAIRS && inflation <= 1.0;
+    let p = if ties == 0.0 && (is_exact(EXACT_UP_TO) || has_few) {
         exact_p(u.min(m * n - u), first.len(), second.len())
     } else if is_exact(EXACT_TIES_UP_TO) {
         exact_p_of_ties(&ranks, first.len())
@@ -87,6 +93,11 @@ pub fn least_p_of_counts(m: usize, n: usize) -> f64 {
 /// Twice the probability of a U of at most `u` when all orders are equally likely.
 /// The number of orders with each U are the coefficients of a Gaussian binomial.
 fn exact_p(u: f64, m: usize, n: usize) -> f64 {
+    let below = u.floor() as usize;
+    if below == 0 {
+        return least_p_of_counts(m, n);
+    }
+    let (m, n) = (m.min(n), m.max(n));
     let top = m * n;
     let mut orders = vec![0_i128; top + 1];
     if let Some(first) = orders.first_mut() {
@@ -100,10 +111,6 @@ fn exact_p(u: f64, m: usize, n: usize) -> f64 {
         for at in i..=top {
             orders[at] += orders[at - i];
         }
-    }
-    let below = u.floor() as usize;
-    if below == 0 {
-        return least_p_of_counts(m, n);
     }
     let all: i128 = orders.iter().sum();
     let tail: i128 = orders.iter().take(below + 1).sum();
@@ -232,33 +239,52 @@ impl StepDown {
     }
 }
 
+/// Fewest numbers whose neighbours are correlated.
+const FEWEST: usize = 10;
+/// One-sided 95 % of a normal distribution.
+const CHANCE: f64 = 1.645;
+/// Largest correlation that is assumed.
+const MOST: f64 = 0.9;
+
 /// Rank correlation of neighbours, 0 to 0.9; 0 if there are too few numbers, or if chance alone explains it.
 pub(crate) fn rank_autocorrelation(values: &[f64]) -> f64 {
-    const FEWEST: usize = 10;
-    /// One-sided 95 % of what independent numbers show: 1.645 ÷ √n.
-    const CHANCE: f64 = 1.645;
-    const MOST: f64 = 0.9;
     let n = values.len() as f64;
-    if values.len() < FEWEST {
+    let Some(seen) = lagged(values) else {
         return 0.0;
-    }
-    let (ranks, _) = ranks(values);
-    let middle = f64::midpoint(n, 1.0);
-    let total: f64 = ranks.iter().map(|rank| (rank - middle).powi(2)).sum();
-    if total <= 0.0 {
-        return 0.0;
-    }
-    let lagged: f64 = ranks
-        .windows(2)
-        .map(|pair| (pair[0] - middle) * (pair[1] - middle))
-        .sum();
-    let seen = lagged / total;
-    // The estimate of short series is too low by (1 + 3ρ) ÷ n (Kendall).
+    };
+    // The estimate of short series is too low by (1 + 3ρ) ÷ n (Kendall); independent numbers show 1.645 ÷ √n.
     if seen > CHANCE / n.sqrt() {
         (seen + (1.0 + 3.0 * seen) / n).clamp(0.0, MOST)
     } else {
         0.0
     }
+}
+
+/// Correlation of the ranks of neighbours.
+fn lagged(values: &[f64]) -> Option<f64> {
+    let (ranks, _) = ranks(values);
+    let middle = f64::midpoint(values.len() as f64, 1.0);
+    let total: f64 = ranks.iter().map(|rank| (rank - middle).powi(2)).sum();
+    let lagged: f64 = ranks
+        .windows(2)
+        .map(|pair| (pair[0] - middle) * (pair[1] - middle))
+        .sum();
+    (values.len() >= FEWEST && total > 0.0).then(|| lagged / total)
+}
+
+/// Inflation of the variance by slow swings of a series that may have steps and trends, which its differences hardly show:
+/// those of independent numbers correlate by −½, with a standard error of √(½ ÷ n), those of ρ by −(1 − ρ) ÷ 2. Few numbers
+/// do not show it: 1 below twenty.
+pub fn inflation_beside_steps(values: &[f64]) -> f64 {
+    let steps: Vec<f64> = values.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    let flat = steps.iter().filter(|step| **step == 0.0).count();
+    let is_shown = values.len() >= 2 * FEWEST && 2 * flat < steps.len();
+    let seen = lagged(&steps).filter(|_| is_shown);
+    let chance = CHANCE * (0.5 / steps.len() as f64).sqrt();
+    let rho = seen
+        .filter(|seen| *seen > chance - 0.5)
+        .map_or(0.0, |seen| (1.0 + 2.0 * seen).clamp(0.0, MOST));
+    (1.0 + rho) / (1.0 - rho)
 }
 
 /// Inflation of the variance by the correlation of neighbours: this many numbers carry the information of one.
@@ -382,6 +408,19 @@ mod tests {
     }
 
     #[test]
+    fn a_few_against_many_are_exact() {
+        let numbers =
+            |count: i32, from: f64| (0..count).map(|i| f64::from(i) + from).collect::<Vec<_>>();
+        // Four of sixty: 2 of 487,635 choices; the normal distribution says 0.00096.
+        let found = rank_test(&numbers(56, 0.0), &numbers(4, 100.5)).unwrap();
+        assert!(close(found.p * 487_635.0, 2.0, 1e-6), "{}", found.p);
+        // One step from it: twice as likely.
+        let found = rank_test(&numbers(4, 54.5), &numbers(56, 0.0)).unwrap();
+        assert!(found.u < 224.0 && found.p < 1e-3, "{found:?}");
+        assert!(rank_test(&numbers(8, 0.0), &numbers(500, 7.5)).unwrap().p < 1e-9);
+    }
+
+    #[test]
     fn normal_distribution_tails() {
         for (z, p) in [
             (0.0, 1.0),
@@ -433,5 +472,16 @@ mod tests {
         let alternating: Vec<f64> = (0..100).map(|i| f64::from(i % 2)).collect();
         assert_eq!(inflation(&alternating), 1.0);
         assert_eq!(inflation(&[1.0; 50]), 1.0);
+        // A step is no swing, and hides none.
+        let with_step = |values: &[f64]| -> Vec<f64> {
+            let runs = values.iter().enumerate();
+            runs.map(|(run, value)| if run < 50 { *value } else { value + 90.0 })
+                .collect()
+        };
+        let swings: Vec<f64> = (0..100).map(|i| (f64::from(i) * 0.4).sin()).collect();
+        assert!(inflation_beside_steps(&with_step(&swings)) > 5.0);
+        let uneven: Vec<f64> = (0..100).map(|i| f64::from(i * i * 37 % 101)).collect();
+        assert_eq!(inflation_beside_steps(&with_step(&uneven)), 1.0);
+        assert_eq!(inflation_beside_steps(&with_step(&[1.0; 100])), 1.0);
     }
 }

@@ -66,27 +66,41 @@ fn add_badge(table: &mut Table, badge: &str) {
         .for_each(|row| row.push(Cell::text(badge)));
 }
 
-/// The tables with this name, alone or with the name of the report; all if there is no name.
+/// The tables with this name, alone or with the name of the report; all if there is no name. `missing` are reports without
+/// tables, and why.
 pub fn chosen<'a>(
     tables: &'a [NamedTable],
     wanted: Option<&str>,
+    missing: &[(&str, String)],
 ) -> Result<Vec<&'a NamedTable>, String> {
     let found: Vec<_> = tables
         .iter()
         .filter(|one| wanted.is_none_or(|wanted| one.is_called(wanted)))
         .collect();
-    match wanted {
-        Some(wanted) if found.is_empty() => Err(format!(
-            "there is no table {wanted:?}; {}",
-            there_are(tables)
-        )),
-        _ => Ok(found),
-    }
+    let Some(wanted) = wanted.filter(|_| found.is_empty()) else {
+        return Ok(found);
+    };
+    let own = |(report, _): &&(&str, String)| wanted.split('.').next() == Some(*report);
+    let only = || {
+        missing
+            .first()
+            .filter(|_| tables.is_empty() && missing.len() == 1)
+    };
+    Err(match missing.iter().find(own).or_else(only) {
+        Some((report, why)) => {
+            format!("there is no table {wanted:?}: {report} does not apply: {why}")
+        }
+        None => format!("there is no table {wanted:?}; {}", there_are(tables)),
+    })
 }
 
 /// The one table for a CSV file.
-pub fn one<'a>(tables: &'a [NamedTable], wanted: Option<&str>) -> Result<&'a NamedTable, String> {
-    match chosen(tables, wanted)?[..] {
+pub fn one<'a>(
+    tables: &'a [NamedTable],
+    wanted: Option<&str>,
+    missing: &[(&str, String)],
+) -> Result<&'a NamedTable, String> {
+    match chosen(tables, wanted, missing)?[..] {
         [only] => Ok(only),
         [] => Err(
             "none of these reports has a table for this trace; --format text says why".to_owned(),
@@ -99,10 +113,13 @@ pub fn one<'a>(tables: &'a [NamedTable], wanted: Option<&str>) -> Result<&'a Nam
 }
 
 fn there_are(tables: &[NamedTable]) -> String {
-    format!(
-        "there are {}",
-        joined(tables.iter().map(NamedTable::name), ", ")
-    )
+    match tables {
+        [] => "no report has one for this trace, and --format text says why".to_owned(),
+        tables => format!(
+            "there are {}",
+            joined(tables.iter().map(NamedTable::name), ", ")
+        ),
+    }
 }
 
 /// One table with at most `rows` rows, or all if that is 0.

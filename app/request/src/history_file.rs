@@ -355,27 +355,9 @@ impl HistoryLine {
         self.number(id).filter(|_| !self.is_lower_bound(id))
     }
 
-    /// The steps of a number of the run, as far as they are kept; else the number alone. `None` if it is missing or only a
-    /// lower bound.
-    pub fn values(&self, id: &str) -> Option<Vec<f64>> {
-        let middle = self.exact(id)?;
-        let series = self
-            .summary
-            .as_ref()
-            .and_then(|run| run.get("series")?.as_array());
-        let steps = series.and_then(|all| {
-            let own = all.iter().find(|series| series["id"] == id)?;
-            own["values"]
-                .as_array()?
-                .iter()
-                .map(Value::as_f64)
-                .collect::<Option<Vec<f64>>>()
-        });
-        Some(
-            steps
-                .filter(|steps| !steps.is_empty())
-                .unwrap_or_else(|| vec![middle]),
-        )
+    /// The summary of the run, if this version can read it.
+    pub fn summary(&self) -> Option<Summary> {
+        Summary::from_json(&self.summary.as_ref()?.to_string()).ok()
     }
 
     /// The names of the gates that failed.

@@ -4,6 +4,7 @@ use facts::StepSource;
 use facts::prelude::*;
 
 use super::environment;
+use super::headline::differing;
 use super::odd_devices::{other_device_steps, other_stragglers};
 use super::summary::{HealthFact, ProgramFacts, StepFacts, Summary};
 use super::traffic::other_traffic;
@@ -136,6 +137,30 @@ fn health(run: &Summary, other: &Summary) -> String {
         (true, false) => "nothing else".to_owned(),
         (false, _) => found.join(", "),
     }
+}
+
+/// In what two runs differ so that they are no points of one series, in words: what `compare` refuses or calls other work, the
+/// class of steps, and what computed the times. How many steps there are does not matter where each run has one number.
+pub fn other_series(one: &Summary, other: &Summary) -> Option<String> {
+    let mut found = differences(one, other, &[]);
+    found.retain(|found| found.weight >= Weight::OtherWork && found.id != "steps");
+    let mut found = KnownDifferences {
+        require: &[],
+        out: found,
+    };
+    let classes = [one, other].map(|run| run.steps.class.clone());
+    if classes.iter().all(|class| !class.is_empty()) {
+        let why = "they are steps of other programs";
+        found.differ("class", "Steps", classes, Weight::OtherWork, why);
+    }
+    let times = [one, other].map(|run| match &run.facts.simulator {
+        Some(by) => format!("computed by {by}"),
+        None => "measured".to_owned(),
+    });
+    let why = "a prediction is no measurement";
+    found.differ("simulator", "Times", times, Weight::OtherWork, why);
+    let found = found.out;
+    (!found.is_empty()).then(|| differing(found.iter().collect()))
 }
 
 /// What should be the same and is not known of both runs.

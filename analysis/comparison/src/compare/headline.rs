@@ -140,7 +140,7 @@ impl Comparison {
 }
 
 /// `device (TPU v5 Lite against TPU v6 Lite), devices (1 against 4)`
-fn differing(found: Vec<&Difference>) -> String {
+pub(super) fn differing(found: Vec<&Difference>) -> String {
     joined(
         found.into_iter().map(|found| {
             format!(

@@ -72,10 +72,10 @@ pub use attribution::{Attribution, OpChange};
 pub use better::Better;
 pub use cause_lines::{CauseChain, CauseLine};
 pub use change::{ChangeVerdict, ENOUGH_RUNS, MetricChange, ShiftEstimate, TestOptions};
-pub use change_point::{ChangePoint, FEWEST_RUNS, change_point};
+pub use change_point::{ChangePoint, FEWEST_RUNS, RunLevels};
 pub use classes::{MatchedClasses, matched_classes};
 pub use collect::tool;
-pub use comparable::{Difference, Weight};
+pub use comparable::{Difference, Weight, other_series};
 pub use comparison::{
     BoundSides, CompareBrief, CompareOptions, Comparison, ComparisonSide, PredictedOp,
     PredictionError, SeriesChange, ValueChange,

@@ -1,7 +1,9 @@
 //! `systole history`: the recorded runs, one row each.
 
 use super::prelude::*;
-use analysis::compare::{LOOP_COMPILATIONS, TestOptions, change_point};
+use analysis::compare::{
+    LOOP_COMPILATIONS, RunLevels, Summary, TestOptions, bytes_of, other_series,
+};
 use analysis::{Cell, LowerBound, distinct, shortened_path};
 use render::html::history::{self, HistoryNumber, HistoryRun};
 use request::history_file;
@@ -40,15 +42,20 @@ pub fn run(args: &HistoryArgs, stderr: &Stderr) -> Result<CommandOutcome> {
     let mut before = None;
     if args.last > 0 && lines.len() > args.last {
         let earlier = lines.drain(..lines.len() - args.last);
-        before = earlier.filter_map(|line| line.number(STEP)).next_back();
+        before = earlier
+            .filter(|line| line.number(STEP).is_some())
+            .next_back();
     }
+    let summaries: Vec<Option<Summary>> = lines.iter().map(HistoryLine::summary).collect();
+    let trend = trend(&lines, &summaries, before.as_ref());
     if let Some(page) = &args.html {
-        let written =
-            session::files::write_file(page, page_of(&args.path, &lines, before).as_bytes());
+        let written = session::files::write_file(
+            page,
+            page_of(&args.path, &lines, &summaries, &trend).as_bytes(),
+        );
         written.map_err(RequestError::write(page))?;
         stderr.detail(&format!("wrote {}", page.display()));
     }
-    let trend = trend(&lines, before);
     let text = |trend: &Table| {
         let layout = terminal::whole_tables(stderr.stdout_style());
         table::table(&with_distinct_runs(trend), &layout)
@@ -56,7 +63,7 @@ pub fn run(args: &HistoryArgs, stderr: &Stderr) -> Result<CommandOutcome> {
     let runs = || {
         let run = |line: &HistoryLine| {
             json!({"run": line.run(), "commit": line.commit, "verdict": line.verdict(), "steps": line.steps,
-                   "metrics": line.metrics, "lower_bounds": line.lower_bounds, "gates": line.gates})
+                   "unreadable": line.unreadable, "metrics": line.metrics, "lower_bounds": line.lower_bounds, "gates": line.gates})
         };
         json!({"schema": "systole.trend/1", "runs": lines.iter().map(run).collect::<Vec<_>>()})
     };
@@ -69,46 +76,120 @@ const MFU: &str = "mfu_steady_percent";
 /// Smallest change of a number that is worth a mark, in percent.
 const WORTH_A_MARK: f64 = 1.0;
 
+/// Places of the lines that are points of one series, and why others are left out: those that did not do the work of the newest, and
+/// captures that are given again.
+fn series(lines: &[HistoryLine], summaries: &[Option<Summary>]) -> (Vec<usize>, Vec<String>) {
+    let newest = summaries.iter().flatten().next_back();
+    let (mut kept, mut seen) = (Vec::new(), Vec::new());
+    let mut left_out = BTreeMap::<String, u64>::new();
+    for (at, (line, summary)) in lines.iter().zip(summaries).enumerate() {
+        let bytes = bytes_of(&line.inputs);
+        let is_again = bytes.as_ref().is_some_and(|bytes| seen.contains(bytes));
+        let other = newest.zip(summary.as_ref());
+        let why = match other.and_then(|(newest, run)| other_series(run, newest)) {
+            Some(found) => format!("not the work of the newest run: other {found}"),
+            None if is_again => "the same captures as runs before".to_owned(),
+            None => {
+                kept.push(at);
+                seen.extend(bytes);
+                continue;
+            }
+        };
+        *left_out.entry(why).or_default() += 1;
+    }
+    let said = left_out.into_iter();
+    let said = said.map(|(why, runs)| format!("{} left out: {why}", counted(runs, "run")));
+    (kept, said.collect())
+}
+
 /// Charts of the numbers that people watch, with the gates of each run.
-fn page_of(path: &Path, lines: &[HistoryLine], before: Option<f64>) -> String {
-    let names: Vec<String> = lines.iter().map(HistoryLine::run).collect();
-    let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let runs = lines
-        .iter()
-        .zip(distinct(&names))
-        .map(|(line, name)| HistoryRun {
-            name: match line.simulator() {
-                Some(by) => format!("{name} (computed by {by})"),
-                None => name,
-            },
-            commit: commit(line),
-            verdict: line.verdict(),
-            failed: line.failed_gates(),
-        });
+fn page_of(
+    path: &Path,
+    lines: &[HistoryLine],
+    summaries: &[Option<Summary>],
+    trend: &Table,
+) -> String {
+    let (kept, left_out) = series(lines, summaries);
+    let names = run_names(&lines.iter().map(HistoryLine::run).collect::<Vec<_>>());
+    let kept_names = kept.iter().map(|&at| (&lines[at], names[at].clone()));
+    let runs = kept_names.map(|(line, name)| HistoryRun {
+        name: match line.simulator() {
+            Some(by) => format!("{name} (computed by {by})"),
+            None => name,
+        },
+        commit: commit(line),
+        verdict: line.verdict(),
+        failed: line.failed_gates(),
+    });
     let numbers = [
         ("Step time", STEP, Unit::Picoseconds),
         ("MFU", MFU, Unit::Percent),
         ("Compile time", "compile.wall_ps", Unit::Picoseconds),
     ];
     let number = |(title, id, unit)| {
-        let values: Vec<Option<f64>> = lines.iter().map(|line| line.exact(id)).collect();
-        let steps: Vec<Vec<f64>> = lines.iter().filter_map(|line| line.values(id)).collect();
-        let change = change_point(&steps, WORTH_A_MARK, &TestOptions::default());
+        let values: Vec<Option<f64>> = kept.iter().map(|&at| lines[at].exact(id)).collect();
+        let known: Vec<f64> = values.iter().flatten().copied().collect();
         HistoryNumber {
             title,
             unit,
+            levels: RunLevels::of(&known, WORTH_A_MARK, &TestOptions::default()),
             values,
-            change,
         }
     };
-    let mut newest = with_distinct_runs(&trend(lines, before));
+    let mut newest = with_distinct_runs(trend);
     newest.rows.reverse();
     history::page(
         &importers::file_name(path),
         &runs.collect::<Vec<_>>(),
+        &left_out,
         &numbers.map(number),
         &newest,
     )
+}
+
+/// Names of runs without what all of them share, and with the number of the run where several have the same.
+fn run_names(runs: &[String]) -> Vec<String> {
+    const ENDING: &str = ".xplane.pb";
+    let runs: Vec<&str> = runs.iter().map(String::as_str).collect();
+    let mut names = distinct(&runs);
+    let folder = |name: &str| name.rfind('/').map_or(0, |at| at + 1);
+    let first = names.first().cloned().unwrap_or_default();
+    let shared = &first[..folder(&first)];
+    if names.len() > 1 {
+        if names.iter().all(|name| &name[..folder(name)] == shared) {
+            names = names
+                .iter()
+                .map(|name| name[shared.len()..].to_owned())
+                .collect();
+        }
+        if names.iter().all(|name| name.ends_with(ENDING)) {
+            names = names
+                .iter()
+                .map(|name| name.trim_end_matches(ENDING).to_owned())
+                .collect();
+        }
+    }
+    let is_only = only_once(&names);
+    let numbered = names.into_iter().zip(is_only).enumerate();
+    numbered
+        .map(|(at, (name, is_only))| {
+            if is_only {
+                name
+            } else {
+                format!("{} ({name})", at + 1)
+            }
+        })
+        .collect()
+}
+
+/// Whether each name is that of no other one.
+fn only_once(names: &[String]) -> Vec<bool> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for name in names {
+        *counts.entry(name).or_default() += 1;
+    }
+    let is_only = |name: &String| counts.get(name.as_str()) == Some(&1);
+    names.iter().map(is_only).collect()
 }
 
 /// The beginning of the hash of a commit; empty if it is not known.
@@ -137,9 +218,8 @@ fn with_distinct_runs(trend: &Table) -> Table {
         Cell::Text(name) => name.clone(),
         _ => String::new(),
     };
-    let names: Vec<String> = trend.rows.iter().map(name).collect();
-    let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    for (row, name) in trend.rows.iter_mut().zip(shortened(distinct(&names))) {
+    let names = run_names(&trend.rows.iter().map(name).collect::<Vec<_>>());
+    for (row, name) in trend.rows.iter_mut().zip(shortened(names)) {
         row[at] = Cell::text(name);
     }
     trend
@@ -151,29 +231,33 @@ fn shortened(names: Vec<String>) -> Vec<String> {
         .iter()
         .map(|name| shortened_path(name, NAME))
         .collect();
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for name in &short {
-        *counts.entry(name).or_default() += 1;
-    }
-    let is_only = |name: &String| counts.get(name.as_str()) == Some(&1);
+    let is_only = only_once(&short);
     short
-        .iter()
+        .into_iter()
         .zip(names)
-        .map(|(short, name)| if is_only(short) { short.clone() } else { name })
+        .zip(is_only)
+        .map(|((short, name), is_only)| if is_only { short } else { name })
         .collect()
 }
 
-/// One row per run, the oldest first; `before` is the step time of the run before them.
-fn trend(lines: &[HistoryLine], mut before: Option<f64>) -> Table {
+/// One row per run, the oldest first; `before` is the run before them.
+fn trend(
+    lines: &[HistoryLine],
+    summaries: &[Option<Summary>],
+    before: Option<&HistoryLine>,
+) -> Table {
+    let mut last = before.and_then(|line| Some((line.number(STEP)?, line.summary())));
     let changes: Vec<Option<f64>> = lines
         .iter()
-        .map(|line| {
-            let last = before.filter(|last| *last > 0.0);
-            let step = line.number(STEP);
-            before = step.or(before);
-            Some(100.0 * (step? / last? - 1.0))
+        .zip(summaries)
+        .map(|(line, summary)| {
+            let step = line.number(STEP)?;
+            let (before, other) = last.replace((step, summary.clone()))?;
+            let is_other = || other_series(other.as_ref()?, summary.as_ref()?);
+            (before > 0.0 && is_other().is_none()).then(|| 100.0 * (step / before - 1.0))
         })
         .collect();
+    let (_, left_out) = series(lines, summaries);
     let number = |id: &'static str| move |(line, _): (&HistoryLine, Option<f64>)| line.number(id);
     Table::of(
         "trend",
@@ -227,7 +311,8 @@ fn trend(lines: &[HistoryLine], mut before: Option<f64>) -> Table {
         Unit::Bytes,
         number("memory.peak_bytes"),
     )
-    .note("step times are medians, those of the loop means; the change is of the step time, against the previous run")
+    .note("step times are medians, those of the loop means; the change is of the step time, against the previous run if it did the same work")
+    .notes(left_out)
     .build()
 }
 

@@ -125,8 +125,12 @@ pub fn write(
             write_tables(document, output, path, guard)?;
         } else if file.format.is_table() {
             write_table(
-                csv::one(&document.tables(), output.table.as_deref())
-                    .map_err(RequestError::Usage)?,
+                csv::one(
+                    &document.tables(),
+                    output.table.as_deref(),
+                    &document.not_applicable(),
+                )
+                .map_err(RequestError::Usage)?,
                 output,
                 path,
                 guard,
@@ -247,13 +251,15 @@ fn text_of<'a>(
     match &format.content {
         FormatContent::Table => {
             let tables = document.tables();
-            let one = csv::one(&tables, wanted).map_err(RequestError::Usage)?;
+            let one = csv::one(&tables, wanted, &document.not_applicable())
+                .map_err(RequestError::Usage)?;
             Ok(one_piece(csv::csv(&one.table, rows, output.csv.cells())))
         }
         FormatContent::Rows => {
             let tables = document.tables();
-            let chosen = csv::chosen(&tables, wanted).map_err(RequestError::Usage)?;
-            let lines = ndjson::lines(&chosen, &document.not_applicable(), rows);
+            let missing = document.not_applicable();
+            let chosen = csv::chosen(&tables, wanted, &missing).map_err(RequestError::Usage)?;
+            let lines = ndjson::lines(&chosen, &missing, rows);
             Ok(one_piece(lines))
         }
         FormatContent::Document(format) => document.rendered(format, layout),
@@ -272,7 +278,9 @@ fn write_tables(
         make_directory(&without_slash(directory)).map_err(failed)?;
     }
     let tables = document.tables();
-    for one in csv::chosen(&tables, output.table.as_deref()).map_err(RequestError::Usage)? {
+    let missing = document.not_applicable();
+    let chosen = csv::chosen(&tables, output.table.as_deref(), &missing);
+    for one in chosen.map_err(RequestError::Usage)? {
         write_table(
             one,
             output,

@@ -1,7 +1,7 @@
 //! HTML page about the runs of a history: a number over the runs, with the gates of each and the run from which it is
 //! another one.
 
-use analysis::compare::{ChangePoint, FEWEST_RUNS};
+use analysis::compare::{ChangePoint, FEWEST_RUNS, RunLevels};
 use analysis::math::stats::median;
 use analysis::{Table, Unit, counted};
 use maud::{Markup, html};
@@ -31,16 +31,33 @@ pub struct HistoryNumber {
     pub unit: Unit,
     /// Of each run; missing where it was not recorded, or only a lower bound is known.
     pub values: Vec<Option<f64>>,
-    /// Where it changed, as a place among the runs that have it.
-    pub change: Option<ChangePoint>,
+    /// Its levels, with places among the runs that have it.
+    pub levels: RunLevels,
 }
 
-/// The page; `trend` has the numbers of the charts and more, the newest run first.
-pub fn page(title: &str, runs: &[HistoryRun], numbers: &[HistoryNumber], trend: &Table) -> String {
+impl HistoryNumber {
+    /// The runs that have it, and what it is.
+    fn known(&self) -> Vec<(usize, f64)> {
+        let values = self.values.iter().enumerate();
+        values
+            .filter_map(|(at, value)| Some((at, (*value)?)))
+            .collect()
+    }
+}
+
+/// The page; `trend` has the numbers of the charts and more, the newest run first, `left_out` the runs that are in no chart.
+pub fn page(
+    title: &str,
+    runs: &[HistoryRun],
+    left_out: &[String],
+    numbers: &[HistoryNumber],
+    trend: &Table,
+) -> String {
     let body = html! {
         header {
             h1 { (headline(runs, numbers)) }
             p.dim { (title) ": " (counted(runs.len(), "run")) ", the oldest at the left" }
+            @for why in left_out { p { (why) } }
         }
         @for number in numbers { (section(number.title, &chart(runs, number))) }
         (section("Runs, the newest first", &html_table(trend)))
@@ -50,47 +67,81 @@ pub fn page(title: &str, runs: &[HistoryRun], numbers: &[HistoryNumber], trend: 
 
 /// What changed, or that nothing did.
 fn headline(runs: &[HistoryRun], numbers: &[HistoryNumber]) -> String {
-    let changed: Vec<String> = numbers
-        .iter()
-        .filter_map(|number| Some((number, statement(runs, number)?)))
-        .map(|(number, statement)| format!("{} {statement}", number.title))
-        .collect();
-    let is_tested = |number: &HistoryNumber| number.values.iter().flatten().count() >= FEWEST_RUNS;
+    let changed = numbers.iter().filter_map(|number| {
+        let said = [changes(runs, number), odd_ends(number)].concat();
+        (!said.is_empty()).then(|| format!("{} {}", number.title, said.join(", then ")))
+    });
+    let changed: Vec<String> = changed.collect();
     if !changed.is_empty() {
         changed.join("; ")
-    } else if numbers.iter().any(is_tested) {
+    } else if numbers.iter().any(|number| number.levels.tests > 0) {
         "No number changed by more than noise".to_owned()
     } else {
         format!("Too few runs to look for a change: it takes {FEWEST_RUNS}")
     }
 }
 
-/// `rose by 12.0 % with run 2026_01_03`
-fn statement(runs: &[HistoryRun], number: &HistoryNumber) -> Option<String> {
-    let point = number.change.as_ref()?;
-    let run = runs.get(place(number, point)?)?;
-    let change = point.change.change?;
-    let by = point.change.change_percent.map_or_else(
-        || value(change.abs(), number.unit),
-        |percent| format!("{:.1} %", percent.0.abs()),
-    );
-    let verb = if change > 0.0 { "rose" } else { "fell" };
+/// `rose by 12.0 %, from 10.00 ms to 11.20 ms, with run 2026_01_03`, of each change.
+fn changes(runs: &[HistoryRun], number: &HistoryNumber) -> Vec<String> {
+    let known = number.known();
+    let told = |change: &ChangePoint| {
+        let [from, to] = [change.from, change.to].map(|at| known.get(at).map(|(run, _)| *run));
+        let (from, to) = (from?, to?);
+        let [before, after] = [change.before, change.after].map(|level| value(level, number.unit));
+        let by = (change.after - change.before).abs();
+        let by = if change.before == 0.0 {
+            value(by, number.unit)
+        } else {
+            format!("{:.1} %", 100.0 * by / change.before.abs())
+        };
+        let verb = if change.after > change.before {
+            "rose"
+        } else {
+            "fell"
+        };
+        let between = |why: &str| {
+            Some(format!(
+                "between runs {} and {}, {why}",
+                runs.get(from)?.name,
+                runs.get(to)?.name
+            ))
+        };
+        let place = match to - from - 1 {
+            _ if !change.is_sudden() => between("not at one of them")?,
+            0 => with_run(runs.get(to)?),
+            1 => between("of which the one between did not record it")?,
+            gap => between(&format!("of which the {gap} between did not record it"))?,
+        };
+        Some(format!("{verb} by {by}, from {before} to {after}, {place}"))
+    };
+    number.levels.changes.iter().filter_map(told).collect()
+}
+
+fn with_run(run: &HistoryRun) -> String {
     let commit = if run.commit.is_empty() {
         String::new()
     } else {
         format!(" (commit {})", run.commit)
     };
-    Some(format!("{verb} by {by} with run {}{commit}", run.name))
+    format!("with run {}{commit}", run.name)
 }
 
-/// The change point among all runs.
-fn place(number: &HistoryNumber, point: &ChangePoint) -> Option<usize> {
-    let with_value = number
-        .values
-        .iter()
-        .enumerate()
-        .filter(|(_, value)| value.is_some());
-    with_value.map(|(at, _)| at).nth(point.at)
+/// `differs in the last 3 runs, at 20.00 ms: too few to tell`
+fn odd_ends(number: &HistoryNumber) -> Vec<String> {
+    let known: Vec<f64> = number.known().into_iter().map(|(_, value)| value).collect();
+    let levels = &number.levels;
+    let first = known.get(..levels.odd_first).unwrap_or_default();
+    let last = known.get(known.len().saturating_sub(levels.odd_last)..);
+    let told = |(end, values): (&str, &[f64])| {
+        let level = value(median(values)?, number.unit);
+        let runs = match values.len() {
+            1 => format!("the {end} run"),
+            runs => format!("the {end} {runs} runs"),
+        };
+        Some(format!("differs in {runs}, at {level}: too few to tell"))
+    };
+    let ends = [("first", first), ("last", last.unwrap_or_default())];
+    ends.into_iter().filter_map(told).collect()
 }
 
 /// Colour, sign and meaning of a verdict.
@@ -110,20 +161,18 @@ fn chart(runs: &[HistoryRun], number: &HistoryNumber) -> Markup {
         return html! { p.dim { "known in " (known.len()) " of " (of) ": no line" } };
     }
     let missing = number.values.len() - known.len();
-    let tested = match (&number.change, known.len() >= FEWEST_RUNS) {
-        (Some(point), _) => {
-            let p = point.change.p.map(|p| format!("p = {}, ", Short(p)));
-            let at = statement(runs, number).unwrap_or_else(|| "changed".to_owned());
-            format!(
-                "It {at}: {}rank sum test of the medians of runs, {} tested.",
-                p.unwrap_or_default(),
-                counted(point.tests, "place")
-            )
-        }
-        (None, true) => {
-            "No change beyond noise, by the rank sum test of systole compare.".to_owned()
-        }
-        (None, false) => format!("A change is looked for from {FEWEST_RUNS} runs on."),
+    let found = changes(runs, number);
+    let with_p = found.iter().zip(&number.levels.changes);
+    let with_p = with_p.map(|(text, change)| format!("{text} (p = {})", Short(change.p)));
+    let said = [with_p.collect(), odd_ends(number)].concat();
+    let tested = match (number.levels.tests, &said[..]) {
+        (0, _) => format!("A change is looked for from {FEWEST_RUNS} runs on."),
+        (_, []) => "No change beyond noise, by the rank sum test of systole compare.".to_owned(),
+        (tests, said) => format!(
+            "It {}. Rank sum test of the medians of runs, {}.",
+            said.join(", then "),
+            counted(tests, "place")
+        ),
     };
     let verdicts = ["pass", "warned", "inconclusive", "FAIL", "not judged"];
     let used = verdicts
@@ -136,7 +185,7 @@ fn chart(runs: &[HistoryRun], number: &HistoryNumber) -> Markup {
         (plotted(number.title, &drawn(runs, number, &known)))
         (key(&swatches))
         p.dim {
-            (tested) @if number.change.is_some() { " The dashed line is the change." } " Level lines are medians."
+            (tested) @if !found.is_empty() { " Dashed lines are changes." } " Level lines are medians."
             @if missing > 0 { " " (counted(missing, "run")) " did not record it, or only a lower bound." }
         }
     }
@@ -155,8 +204,9 @@ impl std::fmt::Display for Short {
     }
 }
 
+const HEIGHT: f32 = 200.0;
+
 fn drawn(runs: &[HistoryRun], number: &HistoryNumber, known: &[f64]) -> Drawing {
-    const HEIGHT: f32 = 200.0;
     const LEFT: f32 = 90.0;
     const FONT: f32 = 12.0;
     let low = known.iter().copied().fold(f64::INFINITY, f64::min);
@@ -181,26 +231,7 @@ fn drawn(runs: &[HistoryRun], number: &HistoryNumber, known: &[f64]) -> Drawing 
             &text,
         );
     }
-    let split = number
-        .change
-        .as_ref()
-        .and_then(|point| place(number, point));
-    if let Some(at) = split {
-        let line = x(at) - 0.5 * slot;
-        drawing.dashed_line((line, 0.0), (line, HEIGHT), ColorRole::Warning);
-    }
-    let ends = split.unwrap_or(0);
-    for part in [0..ends, ends..number.values.len()] {
-        let values: Vec<f64> = number.values[part.clone()]
-            .iter()
-            .flatten()
-            .copied()
-            .collect();
-        if let Some(middle) = median(&values) {
-            let (from, to) = (x(part.start) - 0.5 * slot, x(part.end) - 0.5 * slot);
-            drawing.line((from, y(middle)), (to, y(middle)), ColorRole::Edge, 1.0);
-        }
-    }
+    levels(&mut drawing, number, &x, &y);
     let points = runs.iter().zip(&number.values).enumerate();
     for (at, (run, point)) in points {
         let Some(point) = *point else { continue };
@@ -220,4 +251,42 @@ fn drawn(runs: &[HistoryRun], number: &HistoryNumber, known: &[f64]) -> Drawing 
         drawing.marker(kind, (x(at), y(point)), 4.0, role, title);
     }
     drawing
+}
+
+/// A line for each level, and a dashed one for each change.
+fn levels(
+    drawing: &mut Drawing,
+    number: &HistoryNumber,
+    x: &impl Fn(usize) -> f32,
+    y: &impl Fn(f64) -> f32,
+) {
+    let known = number.known();
+    let left = known.len().saturating_sub(number.levels.odd_last);
+    let mut start = number.levels.odd_first;
+    let ends = number.levels.changes.iter().map(|change| change.from + 1);
+    let starts = number.levels.changes.iter().map(|change| change.to);
+    for (end, next) in ends.chain([left]).zip(starts.chain([left])) {
+        let part = known.get(start..end).unwrap_or_default();
+        let values: Vec<f64> = part.iter().map(|(_, value)| *value).collect();
+        if let (Some((first, _)), Some((last, _)), Some(middle)) =
+            (part.first(), part.last(), median(&values))
+        {
+            let half = 0.5 * (x(1) - x(0));
+            let (from, to) = (x(*first) - half, x(*last) + half);
+            drawing.line((from, y(middle)), (to, y(middle)), ColorRole::Edge, 1.0);
+        }
+        start = next;
+    }
+    for change in &number.levels.changes {
+        let at = [change.from, change.to].map(|at| known.get(at).map(|(run, _)| x(*run)));
+        if let [Some(from), Some(to)] = at {
+            let ends = if change.is_sudden() {
+                let line = f32::midpoint(from, to);
+                ((line, 0.0), (line, HEIGHT))
+            } else {
+                ((from, y(change.before)), (to, y(change.after)))
+            };
+            drawing.dashed_line(ends.0, ends.1, ColorRole::Warning);
+        }
+    }
 }

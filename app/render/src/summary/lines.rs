@@ -1,15 +1,15 @@
 //! What ran, what limits it, the figures that matter, and what makes the capture doubtful.
 
 use crate::prelude::*;
-use analysis::reports::CaptureFinding;
 use analysis::reports::summary::doctor::SESSIONS_APART;
 use analysis::reports::summary::targets::TargetColor;
+use analysis::reports::{CaptureFinding, Steps};
 use trace_model::{Severity, Source};
 
 use crate::document::scope_in_words;
 use crate::layout::padded;
 use crate::table::shortened;
-use view::overview::KeyFigure;
+use view::overview::{KeyFigure, ReportSource as _};
 
 /// Cautions on the screen; `doctor` has all.
 pub const CAUTIONS: usize = 2;
@@ -40,9 +40,34 @@ pub fn files(sources: &[Source]) -> String {
 pub fn ran(document: &Document, overview: &Overview) -> Vec<String> {
     let mut ran = overview.ran.words(|time| time.to_string());
     if document.scope != Scope::WholeTrace {
-        ran.push(scope_in_words(document.scope));
+        let left_out = left_out(document).unwrap_or_default();
+        ran.push(scope_in_words(document.scope) + &left_out);
     }
     ran
+}
+
+/// ` without step 0 (warm-up: compiles for 90.89 ms of 93.10 ms)`: the selected steps that the times of steps leave out.
+fn left_out(document: &Document) -> Option<String> {
+    const NAMED: usize = 2;
+    if !matches!(document.scope, Scope::Steps { .. }) {
+        return None;
+    }
+    let steps = document.with::<Steps, _>(|report| {
+        let counted: Vec<u32> = report.counted().map(|step| step.number).collect();
+        let mut steps = report.steps.clone();
+        steps.retain(|step| !counted.contains(&step.number));
+        steps
+    })?;
+    let named = steps.iter().take(NAMED).map(|step| match &step.left_out {
+        Some(why) => format!("step {} ({why})", step.title()),
+        None => format!("step {}", step.title()),
+    });
+    let named = joined(named, " and ");
+    match steps.len() {
+        0 => None,
+        1..=NAMED => Some(format!(" without {named}")),
+        more => Some(format!(" without {more} of them, first {named}")),
+    }
 }
 
 /// The files and what ran.

@@ -211,11 +211,16 @@ fn write(
             }
             out.source_mut().facts.push(("LLO tables".to_owned(), what));
         } else if is_named && !is_meant {
+            let facts = out.sources().iter().flat_map(|source| &source.facts);
+            let mut unplayed = facts.filter(|(name, _)| name == xla::NOT_PLAYED);
+            let why = match unplayed.next() {
+                Some((_, why)) => {
+                    format!("its tables ({tables}) were matched with no op, because {why}")
+                }
+                None => format!("no op of this program matches its tables ({tables})"),
+            };
             out.log(IssueKind::SourceSkipped, || {
-                format!(
-                    "{}: no op of this program matches its tables ({tables})",
-                    folder.display()
-                )
+                format!("{}: {why}", folder.display())
             });
         }
     }

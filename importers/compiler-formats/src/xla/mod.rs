@@ -51,6 +51,8 @@ pub struct ScheduledHlo;
 pub const SCHEDULED_HLO: &str = "scheduled-hlo";
 /// Name of the fact that holds the chip of a program.
 pub(crate) const CHIP: &str = "chip";
+/// The fact why a program has no times.
+pub(crate) const NOT_PLAYED: &str = "not played";
 
 static FORMAT: TraceFormat = TraceFormat {
     id: SCHEDULED_HLO,
@@ -113,13 +115,13 @@ impl Importer for ScheduledHlo {
                     MachineModel::find(&program, source.path(), options.clock_mhz, beside);
                 let machine = match machine {
                     // Nor is it that the chip is not known.
-                    Err(_) if options.programs_only => None,
-                    found => Some(found.map_err(unusable)?),
-                };
-                let Some(machine) = machine else {
-                    not_played(&read, out);
-                    add_program(&read, blob, text.len(), out);
-                    return Ok(());
+                    Err(why) if options.programs_only => {
+                        not_played(&read, out);
+                        out.source_mut().facts.push((NOT_PLAYED.to_owned(), why));
+                        add_program(&read, blob, text.len(), out);
+                        return Ok(());
+                    }
+                    found => found.map_err(unusable)?,
                 };
                 let run = simulate::play(&program, &machine, progress)?;
                 progress.check()?;

@@ -129,6 +129,12 @@ impl Analysis for Code {
     const TITLE: &str = "Code of ops";
 
     fn run(cx: &Context<'_>) -> Result<CodeReport> {
+        // As the importer of programs names it.
+        let mut facts = cx.model.sources().iter().flat_map(|source| &source.facts);
+        if let Some((_, why)) = facts.find(|(name, _)| name == "not played") {
+            let what = format!("no op of this program is known, because {why}");
+            return Err(AnalysisError::NotApplicable(what));
+        }
         if cx.model.ops().iter().all(|op| op.bundles.is_none()) {
             let what = "no code of these ops was read: compile with LIBTPU_INIT_ARGS=\"--xla_jf_dump_to=DIR \
                         --xla_jf_dump_llo_text=true\" and name DIR with --llo, or lay it beside the HLO text; where that \
@@ -246,13 +252,13 @@ fn code_row(cx: &Context<'_>, row: Option<&OpRow>, op: OpId) -> Option<CodeRow> 
         .into_iter()
         .chain(by_unit)
         .max_by(|(_, a), (_, b)| a.total_cmp(b));
-    let limit = if saved.iter().flatten().any(is_major) {
-        Some(CodeLimit::Registers)
-    } else if of_vmem.is_some_and(|share| share.0 >= FULL) {
-        Some(CodeLimit::Vmem)
-    } else {
-        most.filter(|(_, share)| is_major(&Percent(*share)))
-            .map(|(limit, _)| limit)
+    let spills_most = saved.iter().flatten().any(is_major);
+    let is_full = of_vmem.is_some_and(|share| share.0 >= FULL);
+    // What has no free slots limits the code, however many registers are saved in slots that are free.
+    let limit = match most.filter(|(_, share)| is_major(&Percent(*share))) {
+        Some((CodeLimit::LoadsAndStores, _)) | None if spills_most => Some(CodeLimit::Registers),
+        Some((CodeLimit::Waiting, _)) | None if is_full => Some(CodeLimit::Vmem),
+        most => most.map(|(limit, _)| limit),
     };
     let most = most.map(|(most, _)| most).filter(|_| limit.is_none());
     let program = || facts.program.map(|program| cx.model.program_title(program));

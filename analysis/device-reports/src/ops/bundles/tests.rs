@@ -181,10 +181,13 @@ fn limit_follows_from_registers_memory_waiting_and_units() {
         ([4, 24, 0], 1, 500, limited(CodeLimit::Elementwise)),
         ([4, 1, 0], 3, 500, most(CodeLimit::Waiting)),
         ([4, 1, 0], 6, 500, limited(CodeLimit::Waiting)),
-        ([24, 4, 0], 6, 900, limited(CodeLimit::Vmem)),
-        // Six of ten stores are spills, or five.
-        ([24, 4, 6], 6, 900, limited(CodeLimit::Registers)),
-        ([24, 4, 5], 1, 500, limited(CodeLimit::MatrixUnits)),
+        ([4, 1, 0], 6, 900, limited(CodeLimit::Vmem)),
+        ([4, 1, 0], 1, 900, limited(CodeLimit::Vmem)),
+        // Six of ten stores are spills, or five; a busier unit limits the code all the same.
+        ([4, 1, 6], 1, 900, limited(CodeLimit::Registers)),
+        ([4, 1, 5], 1, 500, most(CodeLimit::LoadsAndStores)),
+        ([4, 1, 6], 6, 500, limited(CodeLimit::Waiting)),
+        ([24, 4, 6], 1, 900, limited(CodeLimit::MatrixUnits)),
     ] {
         assert_eq!(
             of(&limit(used, empty, vmem)),

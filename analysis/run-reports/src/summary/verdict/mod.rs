@@ -11,6 +11,8 @@
 
 mod findings;
 
+use std::fmt::Write as _;
+
 use device_reports::{Balance, Memory, Ops, Steps};
 use facts::prelude::*;
 
@@ -101,7 +103,13 @@ impl Analysis for Verdict {
         let knows_compiling = cx
             .report::<Compile>()
             .is_ok_and(|report| report.is_recorded);
-        let mut statement = statement(ops.is_some(), knows_compiling, steps.as_deref(), &findings);
+        let mut statement = statement(
+            ops.is_some(),
+            knows_compiling,
+            steps.as_deref(),
+            &findings,
+            cx.scope,
+        );
         if let Some(absent) = cx
             .report::<Balance>()
             .ok()
@@ -142,7 +150,9 @@ fn statement(
     knows_compiling: bool,
     steps: Option<&StepsReport>,
     findings: &[VerdictFinding],
+    scope: Scope,
 ) -> String {
+    let place = scope.place();
     let named = findings.iter().filter(|finding| finding.is_named);
     let mut clauses: Vec<&str> = named.map(|finding| finding.statement.as_str()).collect();
     if clauses.is_empty() {
@@ -155,16 +165,18 @@ fn statement(
                 Some(time) if time.count == 1 => format!("one step, {}", length(time.median)),
                 Some(time) => format!("{} steps, median {}", time.count, length(time.median)),
                 None if knows_compiling => {
-                    return "Nothing was compiled in this capture; no TPU ops and no steps are recorded, so there is nothing else \
-                            to judge"
-                        .to_owned();
+                    return format!(
+                        "Nothing was compiled {place}; no TPU ops and no steps are recorded, so there is nothing else to judge"
+                    );
                 }
                 None => {
-                    return "No TPU ops, steps or compilations are recorded, so there is nothing to judge".to_owned();
+                    return format!(
+                        "No TPU ops, steps or compilations are recorded {place}, so there is nothing to judge"
+                    );
                 }
             };
         }
-        text.push_str("; no TPU ops in this trace, so device metrics do not apply");
+        let _ = write!(text, "; no TPU ops {place}, so device metrics do not apply");
     }
     engine::capitalised(&text)
 }
@@ -208,18 +220,27 @@ mod tests {
         ];
         name_the_largest(&mut findings);
         assert_eq!(
-            statement(true, false, None, &findings),
+            statement(true, false, None, &findings, Scope::WholeTrace),
             "80 % waits; 15 % idle"
         );
-        assert_eq!(statement(true, false, None, &findings[2..]), "No");
+        assert_eq!(
+            statement(true, false, None, &findings[2..], Scope::WholeTrace),
+            "No"
+        );
     }
 
     #[test]
     fn no_verdict_without_evidence() {
-        let text = statement(false, false, None, &[]);
+        let text = statement(false, false, None, &[], Scope::WholeTrace);
         assert!(text.contains("nothing to judge"), "{text}");
         // What a target judges, the verdict does not call unrecorded.
-        let text = statement(false, true, None, &[]);
-        assert!(text.starts_with("Nothing was compiled"), "{text}");
+        let steps = Scope::Steps { first: 2, last: 3 };
+        for (scope, place) in [(Scope::WholeTrace, "capture"), (steps, "these steps")] {
+            let text = statement(false, true, None, &[], scope);
+            assert!(
+                text.starts_with("Nothing was compiled in ") && text.contains(place),
+                "{text}"
+            );
+        }
     }
 }

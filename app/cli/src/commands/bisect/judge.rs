@@ -36,7 +36,7 @@ pub fn can_be_compared(compared: &Comparison) -> bool {
         .is_some_and(|step| step.change.is_some() && step.finding != ChangeVerdict::Untested)
 }
 
-/// What a point is like. One that differs from both ends is like the nearer one: several changes lie between them.
+/// What a point is like. One that differs from both ends counts as the nearer one: several changes lie between them.
 pub fn likeness(
     (good, bad): (&[Summary], &[Summary]),
     point: &[Summary],
@@ -56,6 +56,23 @@ pub fn likeness(
         (true, _) => Likeness::Bad,
         (false, false) => Likeness::Unclear,
     })
+}
+
+/// Share of the searched difference from which on the points found explain it.
+const MOST: f64 = 0.75;
+
+/// How much of the searched difference lies between the points found, ps, if it is not (most of) all: there are several
+/// changes, or a drift.
+pub fn part_found(
+    [good, before, after, bad]: [&[Summary]; 4],
+    options: &CompareOptions,
+) -> Option<f64> {
+    let change = |from, to| step_change(&compare(from, to, options));
+    let (whole, found) = (change(good, bad)?, change(before, after)?);
+    let differ = |from, to| change(from, to).is_some_and(|change| change.is_real);
+    let is_most = found.change / whole.change >= MOST;
+    let is_all = is_most || (found.is_real && !differ(good, before) && !differ(after, bad));
+    (!is_all).then_some(found.change)
 }
 
 /// The median step of runs, ps.

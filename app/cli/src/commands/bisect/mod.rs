@@ -17,7 +17,7 @@ use self::command::MeasuredCommand;
 use self::log::{BisectLog, LoggedRun};
 use self::points::{BisectPoint, Checkout, Repository};
 use self::report::BisectReport;
-use self::search::{Likeness, Measurements, PointState};
+use self::search::{FoundEnds, Likeness, Measurements, PointState};
 use request::summaries::summary_of;
 use request::{CompareRequest, seconds};
 
@@ -157,12 +157,14 @@ impl Bisect<'_> {
         ));
         let found = search::search(last, self)?;
         let chain = compare(&self.runs[found.good], &self.runs[found.bad], &self.options);
-        Ok(BisectReport::found(
-            self.rows(),
-            self.points,
-            &found,
-            &chain,
-        ))
+        let measured = [0, found.good, found.bad, last].map(|at| &self.runs[at][..]);
+        let rows = self.rows();
+        Ok(match judge::part_found(measured, &self.options) {
+            Some(part_ps) => {
+                BisectReport::part(rows, self.points, &found, &chain, [part_ps, change])
+            }
+            None => BisectReport::found(rows, self.points, &found, &chain),
+        })
     }
 
     /// The comparison of the ends, if they differ by more than noise; more runs are made where that is not clear.
@@ -314,15 +316,14 @@ impl Bisect<'_> {
 impl Measurements for Bisect<'_> {
     type Error = RequestError;
 
-    fn measure(&mut self, point: usize) -> Result<PointState> {
-        let last = self.points.len() - 1;
+    fn measure(&mut self, point: usize, ends: &FoundEnds) -> Result<PointState> {
         let mut wanted = usize::from(self.args.runs);
         let state = loop {
             if let Err(why) = self.at_least(point, wanted)? {
                 break PointState::Skipped(why);
             }
-            let ends = (&self.runs[0][..], &self.runs[last][..]);
-            match judge::likeness(ends, &self.runs[point], &self.options) {
+            let (good, bad) = (&self.runs[ends.good][..], &self.runs[ends.bad][..]);
+            match judge::likeness((good, bad), &self.runs[point], &self.options) {
                 Err(why) => break PointState::Skipped(why),
                 Ok(Likeness::Unclear)
                     if wanted < self.most_runs() && !self.repeated.contains(&point) =>
@@ -331,8 +332,9 @@ impl Measurements for Bisect<'_> {
                 }
                 Ok(Likeness::Unclear) => {
                     let runs = counted(self.runs[point].len() as u64, "run");
+                    let [good, bad] = [ends.good, ends.bad].map(|end| &self.points[end]);
                     break PointState::Skipped(format!(
-                        "{runs} do not tell whether it is like the good or the bad end"
+                        "{runs} do not tell whether it is like {good} or {bad}"
                     ));
                 }
                 Ok(like) => break PointState::Like(like),

@@ -1,7 +1,7 @@
 //! What a search found, in every format.
 
 use crate::commands::prelude::*;
-use analysis::compare::{Comparison, EnvironmentChange, signed};
+use analysis::compare::{Comparison, EnvironmentChange, MetricChange, signed};
 
 use super::points::BisectPoint;
 use super::search::{FoundEnds, Likeness, PointState};
@@ -35,11 +35,11 @@ impl PointRow {
     }
 }
 
-/// `like the good end`
+/// `like the good side`: of the points that were known then
 pub fn words(state: &PointState) -> String {
     match state {
-        PointState::Like(Likeness::Good) => "like the good end".to_owned(),
-        PointState::Like(Likeness::Bad) => "like the bad end".to_owned(),
+        PointState::Like(Likeness::Good) => "like the good side".to_owned(),
+        PointState::Like(Likeness::Bad) => "like the bad side".to_owned(),
         PointState::Like(Likeness::Unclear) => "measured".to_owned(),
         PointState::Skipped(why) => format!("skipped: {why}"),
     }
@@ -51,7 +51,7 @@ pub struct BisectReport {
     rows: Vec<PointRow>,
     /// Why there is no single point.
     doubt: Option<String>,
-    /// The first point that is like the bad end, and those before it that could not be measured.
+    /// The first point after the change, and those before it that could not be measured.
     culprits: Vec<BisectPoint>,
     chain: Option<Value>,
     /// Differences of the environment and lines of the chain.
@@ -78,15 +78,8 @@ impl BisectReport {
         ends: &FoundEnds,
         compared: &Comparison,
     ) -> Self {
-        let culprits = points
-            .get(ends.good + 1..=ends.bad)
-            .unwrap_or_default()
-            .to_vec();
-        let step = compared
-            .brief
-            .step
-            .clone()
-            .unwrap_or_else(|| compared.statement.clone());
+        let culprits = points_of(points, ends);
+        let step = step_in_words(compared);
         let (statement, doubt) = match &culprits[..] {
             [only] => (
                 format!(
@@ -103,6 +96,44 @@ impl BisectReport {
                 (format!("{why}: {step}"), Some(why))
             }
         };
+        Self::of(rows, (statement, doubt), culprits, compared)
+    }
+
+    /// The points that a search ended with explain only this part of the whole change, ps.
+    pub fn part(
+        rows: Vec<PointRow>,
+        points: &[BisectPoint],
+        ends: &FoundEnds,
+        compared: &Comparison,
+        [part_ps, whole_ps]: [f64; 2],
+    ) -> Self {
+        let place = |at: usize| points.get(at).map(ToString::to_string).unwrap_or_default();
+        let why = format!(
+            "there are several changes, or a drift: of {} between the ends, {} lie between {} and {}",
+            signed(whole_ps),
+            signed(part_ps),
+            place(ends.good),
+            place(ends.bad)
+        );
+        let is_change = compared.step_time().is_some_and(MetricChange::is_real);
+        let culprits = if is_change {
+            points_of(points, ends)
+        } else {
+            Vec::new()
+        };
+        let statement = format!(
+            "{why}; search what is left with other ends: {}",
+            step_in_words(compared)
+        );
+        Self::of(rows, (statement, Some(why)), culprits, compared)
+    }
+
+    fn of(
+        rows: Vec<PointRow>,
+        (statement, doubt): (String, Option<String>),
+        culprits: Vec<BisectPoint>,
+        compared: &Comparison,
+    ) -> Self {
         Self {
             statement,
             rows,
@@ -197,6 +228,16 @@ impl BisectReport {
             .derived("is", "Is", Unit::None, |row: &PointRow| &row.is)
             .build()
     }
+}
+
+fn points_of(points: &[BisectPoint], ends: &FoundEnds) -> Vec<BisectPoint> {
+    let between = points.get(ends.good + 1..=ends.bad);
+    between.unwrap_or_default().to_vec()
+}
+
+fn step_in_words(compared: &Comparison) -> String {
+    let step = compared.brief.step.clone();
+    step.unwrap_or_else(|| compared.statement.clone())
 }
 
 /// `the commit 1a2b3c4d5e6f (Use float32), of 2026-01-31T12:00:00+01:00,`

@@ -30,11 +30,11 @@ pub trait Measurements {
     /// What stops the search.
     type Error;
 
-    /// Makes more runs of a point, and says what it is like; `Skipped` if it cannot be measured.
-    fn measure(&mut self, point: usize) -> Result<PointState, Self::Error>;
+    /// Makes more runs of a point, and says which of these ends it is like; `Skipped` if it cannot be measured.
+    fn measure(&mut self, point: usize, ends: &FoundEnds) -> Result<PointState, Self::Error>;
 }
 
-/// The result of a search.
+/// Between which points a change lies: those of a search, and in the end its result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundEnds {
     /// The last point that is like the good end.
@@ -51,12 +51,13 @@ impl FoundEnds {
     }
 }
 
-/// Halves what lies between the points 0 and `last`, which are good and bad.
+/// Halves what lies between the points 0 and `last`, which are good and bad. Each point is measured against the nearest
+/// known ones: of several changes one is found, not a place between them.
 pub fn search<M: Measurements>(last: usize, measurements: &mut M) -> Result<FoundEnds, M::Error> {
     let mut ends = FoundEnds { good: 0, bad: last };
     let mut left_out = vec![false; last + 1];
     while let Some(next) = middle(&ends, &left_out) {
-        match measurements.measure(next)? {
+        match measurements.measure(next, &ends)? {
             PointState::Like(Likeness::Good) => ends.good = next,
             PointState::Like(Likeness::Bad) => ends.bad = next,
             PointState::Like(Likeness::Unclear) | PointState::Skipped(_) => {
@@ -92,7 +93,7 @@ mod tests {
     impl Measurements for Planted {
         type Error = std::convert::Infallible;
 
-        fn measure(&mut self, point: usize) -> Result<PointState, Self::Error> {
+        fn measure(&mut self, point: usize, _: &FoundEnds) -> Result<PointState, Self::Error> {
             self.measured += 1;
             Ok(if self.broken.contains(&point) {
                 PointState::Skipped("it does not build".to_owned())
