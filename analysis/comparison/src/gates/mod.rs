@@ -293,35 +293,22 @@ fn judge_regression(
         limit: regression.limit(),
         ..Gate::unjudged("regression", &regression.metric)
     };
-    match compared(sides, regression, (&gate.subject(), aggregate), config) {
-        Ok((status, numbers, message)) => {
-            (gate.status, gate.message) = (status, message);
-            (gate.actual, gate.base) = (Some(numbers.actual), Some(numbers.base));
-            (gate.actual_is_lower_bound, gate.base_is_lower_bound) =
-                (numbers.bounds.cand, numbers.bounds.base);
-        }
+    match compared(sides, regression, &mut gate, config) {
+        Ok(status) => gate.status = status,
         Err(why) => gate.message = gate.without_number(&why),
     }
     gate
 }
 
-type GateJudgement = (Status, ComparedNumbers, String);
-
-/// What a regression is judged by.
-#[derive(Clone, Copy)]
-struct ComparedNumbers {
-    actual: f64,
-    base: f64,
-    bounds: BoundSides,
-}
-
+/// Adds to a gate the numbers of both sides and what is said of them; the error says why they are not known.
 #[expect(clippy::too_many_lines, reason = "one kind of limit after the other")]
 fn compared(
     sides: GateSides<'_>,
     regression: &Regression,
-    (subject, aggregate): (&str, StepAggregate),
+    gate: &mut Gate,
     config: &GateConfig,
-) -> Result<GateJudgement, String> {
+) -> Result<Status, String> {
+    let aggregate = gate.aggregate;
     let is_computed = sides.are_computed();
     let GateSides { runs, baseline } = sides;
     let Some((base, comparison)) = baseline else {
@@ -358,15 +345,12 @@ fn compared(
     };
     let change = after - before;
     let percent = of_base(change, before);
-    let numbers = ComparedNumbers {
-        actual: after,
-        base: before,
-        bounds: BoundSides {
-            base: first.is_lower_bound(),
-            cand: second.is_lower_bound(),
-        },
+    let bounds = BoundSides {
+        base: first.is_lower_bound(),
+        cand: second.is_lower_bound(),
     };
-    let bounds = numbers.bounds;
+    (gate.actual, gate.actual_is_lower_bound) = (Some(after), bounds.cand);
+    (gate.base, gate.base_is_lower_bound) = (Some(before), bounds.base);
     let test = (regression.alpha, config.defaults.min_steps);
     let effect = regression
         .min_effect_ms
@@ -376,13 +360,15 @@ fn compared(
     let difference = written_difference(&regression.metric);
     let shown = Some(regression.shown(change, percent));
     let shown = shown.filter(|shown| !(shown.is_empty() || bounds.any()));
-    let mut message = format!(
-        "{subject} is {}, was {}{}, allowed {}",
+    gate.message = format!(
+        "{} is {}, was {}{}, allowed {}",
+        gate.subject(),
         second.said(after, &regression.metric),
         first.said(before, &regression.metric),
         shown.map(|shown| format!(" ({shown})")).unwrap_or_default(),
-        regression.limit()
+        gate.limit
     );
+    let message = &mut gate.message;
     // More than a bound may be more than the smallest change that counts.
     let exceeds = regression
         .exceeds(change, percent, bounds)
@@ -390,7 +376,7 @@ fn compared(
     let Some(exceeds) = exceeds else {
         let why = first.at_least_because().or(second.at_least_because());
         message.push_str(&only_a_bound(why.unwrap_or_default()));
-        return Ok((Status::Inconclusive, numbers, message));
+        return Ok(Status::Inconclusive);
     };
     let is_series = first.is_series && second.is_series;
     let has_several = first.runs.len().max(second.runs.len()) > 1;
@@ -402,7 +388,7 @@ fn compared(
         && let Some(few) = too_few(first.steps().min(second.steps()), aggregate, config)
     {
         let _ = write!(message, ", but {few}");
-        return Ok((Status::Inconclusive, numbers, message));
+        return Ok(Status::Inconclusive);
     }
     if is_exceeded(before + unlisted.0, after + unlisted.1) != exceeds
         && change.abs() + unlisted.0.max(unlisted.1) >= effect
@@ -413,7 +399,7 @@ fn compared(
             message,
             ", but one side lists only its largest ops and may have {more}{difference} more"
         );
-        return Ok((Status::Inconclusive, numbers, message));
+        return Ok(Status::Inconclusive);
     }
     if exceeds && change.abs() < effect {
         let _ = write!(
@@ -423,7 +409,7 @@ fn compared(
         );
     }
     if !exceeds || change.abs() < effect {
-        return Ok((Status::Pass, numbers, message));
+        return Ok(Status::Pass);
     }
     // One long step proves nothing: garbage collection, a checkpoint, another job on the host.
     let without = second
@@ -431,14 +417,14 @@ fn compared(
         .filter(|_| needs_proof && is_series && aggregate == StepAggregate::Mean);
     if without.is_some_and(|without| !is_exceeded(before, without)) {
         message.push_str("; within noise: a single long step makes the difference");
-        return Ok((Status::Pass, numbers, message));
+        return Ok(Status::Pass);
     }
     let found = if needs_proof {
         proof(&first, &second, aggregate, effect, test)
     } else {
         NoiseVerdict::Real
     };
-    let status = match found {
+    Ok(match found {
         NoiseVerdict::Real => Status::Fail,
         NoiseVerdict::Noise => {
             message.push_str("; within noise");
@@ -454,8 +440,7 @@ fn compared(
             );
             Status::Inconclusive
         }
-    };
-    Ok((status, numbers, message))
+    })
 }
 
 /// Compares with a baseline and evaluates the gates.

@@ -9,17 +9,20 @@ use super::limits::{GateLevel, StepAggregate};
 
 /// The result of a gate.
 #[engine::titled]
+#[derive(Default)]
 pub enum Status {
     /// The value keeps the limit.
     Pass,
     /// The value exceeds the limit.
     Fail = "FAIL",
     /// The gate is inconclusive.
+    #[default]
     Inconclusive,
 }
 
 /// The result of one gate.
 #[engine::row(derived)]
+#[derive(Default)]
 pub struct Gate {
     /// The result.
     #[column]
@@ -63,19 +66,9 @@ impl Gate {
     /// A gate that is not judged yet.
     pub(crate) fn unjudged(kind: &'static str, metric: &str) -> Self {
         Self {
-            status: Status::Inconclusive,
-            level: GateLevel::Error,
             kind,
             metric: metric.to_owned(),
-            op: None,
-            module: None,
-            aggregate: StepAggregate::Median,
-            actual_is_lower_bound: false,
-            actual: None,
-            base_is_lower_bound: false,
-            base: None,
-            limit: String::new(),
-            message: String::new(),
+            ..Self::default()
         }
     }
 
