@@ -131,7 +131,7 @@ pub(super) fn divide(
     let effect = effect_ps(base, options);
     let sides: Vec<StepTimesOfSides> = rows
         .iter()
-        .map(|row| (values(row.base, base), values(row.cand, cand)))
+        .map(|row| [values(row.base, base), values(row.cand, cand)])
         .collect();
     correct(&mut changes, &sides, effect, options);
     let mut ops: Vec<OpChange> = rows

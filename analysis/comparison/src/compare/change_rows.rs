@@ -10,10 +10,10 @@ use super::pool::{PooledOp, PooledRuns, RestKey};
 use super::summary::OpTimes;
 
 /// Time that belongs to no listed op, on both sides.
-pub(super) type RestOfSides = BTreeMap<RestKey, (f64, f64)>;
+pub(super) type RestOfSides = BTreeMap<RestKey, [f64; 2]>;
 
 /// Times in the steps of each run, of both sides.
-pub(super) type StepTimesOfSides = (Vec<Vec<f64>>, Vec<Vec<f64>>);
+pub(super) type StepTimesOfSides = [Vec<Vec<f64>>; 2];
 
 /// A pair of ops, or an op that exists on one side only.
 pub(super) struct ChangeRow<'a> {
@@ -50,11 +50,10 @@ pub(super) fn rows<'a>(
     let mut rest = RestOfSides::new();
     // Causes of idle time that one side does not know are not compared.
     let is_plain = !(base.knows_causes() && cand.knows_causes());
-    for (key, time) in base.rest(is_plain) {
-        rest.entry(key).or_default().0 += time;
-    }
-    for (key, time) in cand.rest(is_plain) {
-        rest.entry(key).or_default().1 += time;
+    for (side, pool) in [base, cand].into_iter().enumerate() {
+        for (key, time) in pool.rest(is_plain) {
+            rest.entry(key).or_default()[side] += time;
+        }
     }
     let program = |pool: &'a PooledRuns<'a>, index: usize| {
         let program = pool.merged.ops.get(index).and_then(|op| op.program);
@@ -85,8 +84,7 @@ pub(super) fn rows<'a>(
             };
             let is_base = side == 0;
             if op.middle_ps <= too_small {
-                let rest = rest.entry((op.op.part, None)).or_default();
-                *if is_base { &mut rest.0 } else { &mut rest.1 } += op.middle_ps;
+                rest.entry((op.op.part, None)).or_default()[side] += op.middle_ps;
                 continue;
             }
             rows.push(ChangeRow {
@@ -134,11 +132,9 @@ pub(super) fn correct(
     effect: f64,
     options: &TestOptions,
 ) {
-    let matters = |(base, cand): &StepTimesOfSides| {
-        base.iter()
-            .chain(cand)
-            .flatten()
-            .any(|&value| value >= effect)
+    let matters = |sides: &StepTimesOfSides| {
+        let mut values = sides.iter().flatten().flatten();
+        values.any(|&value| value >= effect)
     };
     let asked: Vec<usize> = (0..changes.len())
         .filter(|&i| changes[i].finding == ChangeVerdict::Noise && matters(&sides[i]))
@@ -149,7 +145,7 @@ pub(super) fn correct(
     }
     let steps = StepDown::of(&p);
     for (&i, p) in asked.iter().zip(holm(&p)) {
-        let (change, (base, cand)) = (&mut changes[i], &sides[i]);
+        let (change, [base, cand]) = (&mut changes[i], &sides[i]);
         change.p = Some(p);
         if p > options.alpha {
             change.give_up(base, cand, options.alpha, |least| steps.corrected(least));

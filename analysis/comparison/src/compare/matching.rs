@@ -176,9 +176,9 @@ impl<'a> OpIdentity<'a> {
 
 /// Matches the ops of two runs.
 pub(crate) fn match_ops(base: &Summary, cand: &Summary) -> Matching {
-    let programs = pair_programs(base, cand);
-    let base_subjects = subjects(base, &programs.base);
-    let cand_subjects = subjects(cand, &programs.cand);
+    let [of_base, of_cand] = pair_programs(base, cand);
+    let base_subjects = subjects(base, &of_base);
+    let cand_subjects = subjects(cand, &of_cand);
     let mut base_left: Vec<usize> = (0..base_subjects.len()).collect();
     let mut cand_left: Vec<usize> = (0..cand_subjects.len()).collect();
     // In program order, so that similar ops are matched in order.
@@ -213,16 +213,13 @@ pub(crate) fn match_ops(base: &Summary, cand: &Summary) -> Matching {
                 confidence,
             }));
         }
-        let mut done = (
-            vec![false; base_subjects.len()],
-            vec![false; cand_subjects.len()],
-        );
+        let mut done = [&base_subjects, &cand_subjects].map(|side| vec![false; side.len()]);
         for pair in &pairs[before..] {
-            done.0[pair.base] = true;
-            done.1[pair.cand] = true;
+            done[0][pair.base] = true;
+            done[1][pair.cand] = true;
         }
-        base_left.retain(|&index| !done.0[index]);
-        cand_left.retain(|&index| !done.1[index]);
+        base_left.retain(|&index| !done[0][index]);
+        cand_left.retain(|&index| !done[1][index]);
     }
     pairs.sort_by_key(|pair| pair.base);
     Matching {
@@ -232,33 +229,26 @@ pub(crate) fn match_ops(base: &Summary, cand: &Summary) -> Matching {
     }
 }
 
-/// For each program of either side, the index of its pair.
-struct ProgramPairs {
-    base: Vec<(usize, bool)>,
-    cand: Vec<(usize, bool)>,
-}
+/// The index of the pair of a program, and whether both are the same by their fingerprints.
+type ProgramPair = (usize, bool);
 
-/// Pairs programs by fingerprint, then by name, then by size. 0 is for ops without a program.
-fn pair_programs(base: &Summary, cand: &Summary) -> ProgramPairs {
+/// For each program of either side its pair: by fingerprint, then by name, then by size. 0 is for ops without a program.
+fn pair_programs(base: &Summary, cand: &Summary) -> [Vec<ProgramPair>; 2] {
     type Rule = for<'a> fn(&'a ProgramFacts) -> Option<(&'a str, &'a str)>;
     const RULES: [Rule; 3] = [
         |p| Some((p.id.as_deref()?, &p.name)),
         |p| Some(("", &p.name)),
         |_| Some(("", "")),
     ];
-    let first = &base.facts.programs;
-    let second = &cand.facts.programs;
-    let mut paired = (
-        vec![None::<(usize, bool)>; first.len()],
-        vec![None::<(usize, bool)>; second.len()],
-    );
+    let [first, second] = [base, cand].map(|run| &run.facts.programs);
+    let mut paired = [first, second].map(|programs| vec![None::<ProgramPair>; programs.len()]);
     let mut number = 1;
     for (at, key) in RULES.into_iter().enumerate() {
         let mut free: BTreeMap<(&str, &str), VecDeque<usize>> = BTreeMap::new();
         for (j, program) in second
             .iter()
             .enumerate()
-            .filter(|(j, _)| paired.1[*j].is_none())
+            .filter(|(j, _)| paired[1][*j].is_none())
         {
             if let Some(key) = key(program) {
                 free.entry(key).or_default().push_back(j);
@@ -266,29 +256,26 @@ fn pair_programs(base: &Summary, cand: &Summary) -> ProgramPairs {
         }
         for (i, program) in first.iter().enumerate() {
             let alike = key(program)
-                .filter(|_| paired.0[i].is_none())
+                .filter(|_| paired[0][i].is_none())
                 .and_then(|key| free.get_mut(&key));
             let Some(j) = alike.and_then(VecDeque::pop_front) else {
                 continue;
             };
             let pair = Some((number, at == 0));
-            (paired.0[i], paired.1[j]) = (pair, pair);
+            (paired[0][i], paired[1][j]) = (pair, pair);
             number += 1;
         }
     }
-    let mut own = |slot: Option<(usize, bool)>| {
+    let mut own = |slot: Option<ProgramPair>| {
         slot.unwrap_or_else(|| {
             number += 1;
             (number, false)
         })
     };
-    ProgramPairs {
-        base: paired.0.into_iter().map(&mut own).collect(),
-        cand: paired.1.into_iter().map(own).collect(),
-    }
+    paired.map(|side| side.into_iter().map(&mut own).collect())
 }
 
-fn subjects<'a>(summary: &'a Summary, programs: &[(usize, bool)]) -> Vec<OpIdentity<'a>> {
+fn subjects<'a>(summary: &'a Summary, programs: &[ProgramPair]) -> Vec<OpIdentity<'a>> {
     let mut order: Vec<usize> = (0..summary.ops.len()).collect();
     order.sort_by_key(|&i| (summary.ops[i].place, i));
     let mut rank = vec![0; order.len()];

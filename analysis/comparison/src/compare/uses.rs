@@ -110,8 +110,7 @@ impl GroupSum {
     fn add(&mut self, op: &PooledOp<'_>, time_use: TimeUse, side: usize) {
         self.ops[side] += 1;
         self.time_ps[side] += op.middle_ps;
-        let steps = [&mut self.steps.0, &mut self.steps.1];
-        add_steps(steps.into_iter().nth(side), &op.values);
+        add_steps(&mut self.steps[side], &op.values);
         if let Some(source) = &op.op.source {
             let sign = if side == 0 { -1.0 } else { 1.0 };
             *self.sources.entry(source.clone()).or_default() += sign * op.middle_ps;
@@ -168,13 +167,14 @@ pub(super) fn uses(
         let sum = sums.entry((time_use, group)).or_default();
         sum.add(op, time_use, side);
     }
-    for ((part, cause), &(before, after)) in rest {
-        if before != 0.0 || after != 0.0 {
+    for ((part, cause), times) in rest {
+        if *times != [0.0; 2] {
             let sum = sums
                 .entry(use_of_rest(*part, cause.as_deref()))
                 .or_default();
-            sum.time_ps[0] += before;
-            sum.time_ps[1] += after;
+            for (sum, time) in sum.time_ps.iter_mut().zip(times) {
+                *sum += time;
+            }
         }
     }
     let mut uses: Vec<UseChange> = Vec::new();
@@ -190,8 +190,9 @@ pub(super) fn uses(
             continue;
         };
         let of_group = std::mem::take(&mut sum.steps);
-        add_steps(Some(&mut steps.0), &of_group.0);
-        add_steps(Some(&mut steps.1), &of_group.1);
+        for (steps, of_group) in steps.iter_mut().zip(&of_group) {
+            add_steps(steps, of_group);
+        }
         of_groups.push(of_group);
         one.groups.push(sum.change(name));
     }
@@ -202,9 +203,7 @@ pub(super) fn uses(
         // No op has this time, but the run has a series of it.
         if one.id == TimeUse::Idle && !is_split {
             let idle = format!("step.{}", StepPart::Idle.id());
-            *steps = [base, cand]
-                .map(|pool| pool.series(&idle, usize::MAX))
-                .into();
+            *steps = [base, cand].map(|pool| pool.series(&idle, usize::MAX));
         }
     }
     let groups = tests(&mut of_groups, base, cand, options);
@@ -235,8 +234,8 @@ fn tests(
     cand: &PooledRuns<'_>,
     options: &TestOptions,
 ) -> Vec<MetricChange> {
-    for (first, second) in &mut *sides {
-        for (side, pool) in [(first, base), (second, cand)] {
+    for both in &mut *sides {
+        for (side, pool) in both.iter_mut().zip([base, cand]) {
             if side.is_empty() {
                 *side = values(None, pool);
             }
@@ -244,7 +243,7 @@ fn tests(
     }
     let mut tests: Vec<MetricChange> = sides
         .iter()
-        .map(|(first, second)| MetricChange::tested(first, second, options))
+        .map(|[first, second]| MetricChange::tested(first, second, options))
         .collect();
     correct(&mut tests, sides, effect_ps(base, options), options);
     tests
@@ -278,6 +277,12 @@ impl UseChange {
 }
 
 impl GroupChange {
+    /// Its source without folders: `layernorm.py:147`.
+    pub(super) fn file(&self) -> Option<String> {
+        let file = self.source.as_deref()?.rsplit('/').next();
+        file.map(str::to_owned)
+    }
+
     /// Whether it is time of listed ops.
     pub(super) fn has_ops(&self) -> bool {
         self.base_ops + self.cand_ops > 0
@@ -314,8 +319,7 @@ fn use_of_idle(cause: &str) -> TimeUse {
 }
 
 /// Adds the times of an op in each step of each run.
-fn add_steps(sums: Option<&mut Vec<Vec<f64>>>, values: &[Vec<f64>]) {
-    let Some(sums) = sums else { return };
+fn add_steps(sums: &mut Vec<Vec<f64>>, values: &[Vec<f64>]) {
     if sums.is_empty() {
         values.clone_into(sums);
         return;
