@@ -49,7 +49,7 @@ pub fn screen(compared: &ComparedRuns<'_>, layout: &TextLayout) -> String {
             top => top.min(ERRORS),
         };
         let layout = TextLayout { top, ..*layout };
-        parts.extend(prediction.tables().iter().map(|one| table(one, &layout)));
+        parts.push(table(&prediction.table(), &layout));
     }
     let diff = comparison.program_diff.iter();
     let layout_of_diff = TextLayout {

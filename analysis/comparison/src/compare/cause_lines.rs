@@ -5,6 +5,9 @@ use facts::prelude::*;
 
 use super::run_loop::signed;
 
+/// Stands between the parts of a line.
+pub(super) const BETWEEN: &str = " · ";
+
 /// Why the step changed, as far as the runs tell.
 #[engine::reported]
 pub struct CauseChain {
@@ -36,6 +39,18 @@ pub struct CauseLine {
     /// How much longer the mean step takes because of it.
     #[column]
     pub change_ps: f64,
+}
+
+impl CauseLine {
+    /// What happened, where, and how much longer it takes: the line without what differs in the environment.
+    pub fn moved(&self) -> String {
+        let parts = [
+            Some(self.instructions.clone()),
+            self.source.clone(),
+            Some(signed(self.change_ps)),
+        ];
+        joined(parts.into_iter().flatten(), BETWEEN)
+    }
 }
 
 impl CauseChain {

@@ -4,10 +4,9 @@
 use facts::prelude::*;
 
 use super::attribution::{Attribution, OpChange};
-use super::cause_lines::{CauseChain, CauseLine};
+use super::cause_lines::{BETWEEN, CauseChain, CauseLine};
 use super::change::{ChangeVerdict, ShiftEstimate};
 use super::comparison::Comparison;
-use super::run_loop::signed;
 use super::uses::{GroupChange, TimesOfSides, UseChange, change_of};
 
 /// Lines at most.
@@ -92,25 +91,16 @@ fn line(
         None if one.id.title() == group.name => group.name.clone(),
         None => format!("{}: {}", one.id.title(), group.name),
     };
-    let source = group
-        .source
-        .as_deref()
-        .and_then(|source| source.rsplit('/').next())
-        .map(str::to_owned);
-    let change_ps = group.times.change_ps;
-    let parts = [
-        candidate.map(str::to_owned),
-        Some(instructions.clone()),
-        source.clone(),
-        Some(signed(change_ps)),
-    ]
-    .into_iter()
-    .flatten();
-    CauseLine {
-        text: joined(parts, " · "),
+    let line = CauseLine {
+        text: String::new(),
         instructions,
-        source,
-        change_ps,
+        source: group.file(),
+        change_ps: group.times.change_ps,
+    };
+    let moved = line.moved();
+    CauseLine {
+        text: joined(candidate.into_iter().chain([&*moved]), BETWEEN),
+        ..line
     }
 }
 
@@ -206,9 +196,8 @@ fn instructions(ops: &[CountedOp<'_>], times: &TimesOfSides) -> Option<String> {
 }
 
 fn number(count: usize) -> String {
-    NUMBERS
-        .get(count)
-        .map_or_else(|| count.to_string(), |word| (*word).to_owned())
+    let word = NUMBERS.get(count).map(ToString::to_string);
+    word.unwrap_or_else(|| count.to_string())
 }
 
 /// `fusion.1 slower and 2 more ops`: those that both sides have, largest change first.

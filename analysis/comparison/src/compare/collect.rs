@@ -1,13 +1,13 @@
 //! Creates the summary of a trace.
 
-use device_reports::{Memory, Ops, Overlap, StepPart, Steps, TimeByPart};
+use device_reports::{Memory, Ops, Overlap, StepPart, Steps};
 use engine::{AnalysisEntry, entry};
 use facts::prelude::*;
 use run_reports::host::input::Input;
 use run_reports::{Doctor, Gaps};
 use trace_model::{Caveat, IssueKind};
 
-use super::idle::{IdleByCause, idle_times};
+use super::idle::{idle_by_cause, idle_times};
 use super::likeness::{device_steps, model_file, stragglers, weight_types};
 use super::metrics::MOST_STEPS;
 use super::op_times::add_ops;
@@ -53,7 +53,7 @@ impl Summary {
             (chosen, classes_not_listed) = (vec![Vec::new()], 0);
         }
         let divided = times::collect(cx, &steps, &chosen)?;
-        let idle = IdleByCause::of(cx);
+        let idle = idle_by_cause(cx);
         let mut classes = chosen.iter().zip(&divided).map(|(chosen, divided)| {
             let chosen = divided.as_ref().map_or(chosen, |divided| &divided.chosen);
             let mut class = Self {
@@ -74,23 +74,16 @@ impl Summary {
         (facts.model_file, facts.weights) = (model_file(&main.ops), weight_types(&main.ops));
         facts.device_steps = device_steps(cx, &steps);
         facts.stragglers = stragglers(cx);
-        let summary = Self {
-            schema: SCHEMA.to_owned(),
-            tool: tool(),
-            inputs: inputs(cx.model),
+        let mut summary = Self {
             loop_series: if why_none.is_some() {
                 Vec::new()
             } else {
                 run_loop::series(&steps)
             },
             values: values(cx, &steps, why_none.as_deref()),
-            facts,
-            ..Self::default()
-        };
-        let mut summary = Self {
             classes: classes.collect(),
             classes_not_listed,
-            ..summary.with_steps(main)
+            ..Self::with_facts(cx, facts).with_steps(main)
         };
         // Ops of a CPU have no times of their own: its programs are the largest that the capture holds.
         let are_untimed = summary.facts.programs.is_empty();
@@ -123,15 +116,22 @@ impl Summary {
     fn without_times(cx: &Context<'_>, mut facts: RunFacts, why: &str) -> Self {
         programs::add_parts(cx, &mut facts.programs);
         Self {
-            schema: SCHEMA.to_owned(),
-            tool: tool(),
-            inputs: inputs(cx.model),
             steps: StepFacts {
                 source: WHOLE_CAPTURE.to_owned(),
                 why_none: Some(why.to_owned()),
                 ..StepFacts::default()
             },
             values: programs::values(&facts.programs),
+            ..Self::with_facts(cx, facts)
+        }
+    }
+
+    /// A summary without steps and values yet.
+    fn with_facts(cx: &Context<'_>, facts: RunFacts) -> Self {
+        Self {
+            schema: SCHEMA.to_owned(),
+            tool: tool(),
+            inputs: inputs(cx.model),
             facts,
             ..Self::default()
         }
@@ -183,9 +183,8 @@ fn inputs(model: &TraceModel) -> Vec<SummaryInput> {
         name: source.name.clone(),
         path: source.path.as_ref().map(|path| path.display().to_string()),
         format: source.format.to_owned(),
-        // Set by the caller that opened the file.
-        fingerprint: None,
-        sha256: None,
+        // Fingerprints are set by the caller that opened the file.
+        ..SummaryInput::default()
     };
     model.sources().iter().map(input).collect()
 }
@@ -273,19 +272,15 @@ fn step_facts(
             .collect(),
         why_none: None,
         middle_ps: match divided {
-            Some(divided) => mean_of(divided, |(time, _)| time.as_ps_f64()),
+            Some(divided) => {
+                let middle = divided.middle.iter();
+                let steps = middle.filter_map(|&step| divided.steps.get(step));
+                let sum: f64 = steps.map(|(time, _)| time.as_ps_f64()).sum();
+                sum / divided.middle.len().max(1) as f64
+            }
             None => middle_mean(&times),
         },
     }
-}
-
-/// Mean over the steps of the middle half.
-fn mean_of(divided: &DividedSteps<'_>, of: impl Fn(&(Picos, TimeByPart)) -> f64) -> f64 {
-    let values = divided
-        .middle
-        .iter()
-        .filter_map(|&step| divided.steps.get(step));
-    values.map(of).sum::<f64>() / divided.middle.len().max(1) as f64
 }
 
 fn middle_mean(times: &[f64]) -> f64 {

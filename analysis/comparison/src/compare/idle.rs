@@ -11,34 +11,21 @@ use super::summary::RestTimes;
 use super::times::DividedSteps;
 
 /// Idle time between programs in each step of each device, by cause.
-pub(super) struct IdleByCause {
-    steps: BTreeMap<(GroupId, u32), Vec<(IdleCause, Picos)>>,
-}
+pub(super) type IdleByCause = BTreeMap<(GroupId, u32), Vec<(IdleCause, Picos)>>;
 
-impl IdleByCause {
-    /// `None` if no host thread was recorded.
-    pub(super) fn of(cx: &Context<'_>) -> Option<Self> {
-        host_threads(cx.model).next()?;
-        let gaps = cx.scoped(Scope::WholeTrace).report::<Gaps>().ok()?;
-        let causes = |step: &run_reports::host::gaps::StepGaps| {
-            NAMED
-                .iter()
-                .map(|&(cause, _)| (cause, step.time_ps(cause)))
-                .filter(|(_, time)| *time > Picos::ZERO)
-                .collect()
-        };
-        let of_device = |device: &run_reports::DeviceGaps| {
-            let group = device.group;
-            device
-                .steps
-                .iter()
-                .map(|step| ((group, step.step), causes(step)))
-                .collect::<Vec<_>>()
-        };
-        Some(Self {
-            steps: gaps.devices.iter().flat_map(of_device).collect(),
-        })
+/// `None` if no host thread was recorded.
+pub(super) fn idle_by_cause(cx: &Context<'_>) -> Option<IdleByCause> {
+    host_threads(cx.model).next()?;
+    let gaps = cx.scoped(Scope::WholeTrace).report::<Gaps>().ok()?;
+    let mut found = IdleByCause::new();
+    for device in &gaps.devices {
+        for step in &device.steps {
+            let times = NAMED.map(|(cause, _)| (cause, step.time_ps(cause)));
+            let times = times.into_iter().filter(|(_, time)| *time > Picos::ZERO);
+            found.insert((device.group, step.step), times.collect());
+        }
     }
+    Some(found)
 }
 
 /// The cause of waiting for input.
@@ -81,7 +68,7 @@ pub(super) fn idle_times(
             .map(|(core, step)| (*core, step.number));
         let mut left = idle;
         for &(cause, time) in place
-            .and_then(|place| known?.steps.get(&place))
+            .and_then(|place| known?.get(&place))
             .into_iter()
             .flatten()
         {

@@ -26,16 +26,16 @@ pub(super) fn model_file(ops: &[OpTimes]) -> Option<String> {
             *files.entry(path).or_default() += op.middle_ps;
         }
     }
-    let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
+    fn name(path: &str) -> &str {
+        path.rsplit('/').next().unwrap_or_default()
+    }
     let is_model = |path: &str| path.contains("/models/") || name(path).contains("model");
     let most = |named: bool| {
         let files = files.iter().filter(|(path, _)| !named || is_model(path));
-        files
-            .max_by(|a, b| a.1.total_cmp(b.1))
-            .map(|(path, _)| *path)
+        files.max_by(|a, b| a.1.total_cmp(b.1))
     };
-    let path = most(true).or_else(|| most(false))?;
-    path.rsplit('/').next().map(str::to_owned)
+    let (path, _) = most(true).or_else(|| most(false))?;
+    Some(name(path).to_owned())
 }
 
 /// Element types of the weights of matrix products, most time first: `bf16, s8`. `None` if no operand is known.

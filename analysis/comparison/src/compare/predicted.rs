@@ -98,13 +98,8 @@ pub(super) fn of(
     comparison: &Comparison,
     (simulator, is_base): (&str, bool),
 ) -> Option<PredictionError> {
-    let step = comparison
-        .steps
-        .iter()
-        .find(|series| series.id == "step.time_ps")?;
-    let (predicted_ps, measured_ps) = sides(&step.change, is_base);
-    let predicted_ps = predicted_ps?;
-    let measured_ps = measured_ps?;
+    let (predicted_ps, measured_ps) = sides(comparison.step_time()?, is_base);
+    let (predicted_ps, measured_ps) = (predicted_ps?, measured_ps?);
     let rows = comparison.ops.iter().map(|op| of_op(op, is_base));
     let uses = comparison.attribution.iter().flat_map(|one| &one.uses);
     // Idle time, and small ops that a shortened summary only sums.
@@ -249,8 +244,8 @@ impl PredictionError {
         text + "; the model is most optimistic at " + &clauses.join(", ")
     }
 
-    /// The tables.
-    pub fn tables(&self) -> Vec<Table> {
+    /// The whole step and its ops.
+    pub fn table(&self) -> Table {
         let whole = PredictedOp {
             name: "whole step".to_owned(),
             predicted_ps: Some(self.predicted_ps),
@@ -267,19 +262,17 @@ impl PredictionError {
                 "Optimistic: takes more than {CLOSE} times what was predicted; pessimistic: less than 1/{CLOSE} of it."
             ),
         ];
-        vec![
-            Table::of(
-                "prediction",
-                format!("Predicted by {} and measured", self.simulator),
-                std::iter::once(&whole).chain(&self.ops),
-            )
-            .declared(["op", "predicted_ps", "measured_ps", "ratio", "missed_ps"])
-            .derived("missed_of_step_percent", "Of step", Unit::Percent, |op| {
-                (self.measured_ps > 0.0).then(|| 100.0 * op.missed_ps / self.measured_ps)
-            })
-            .remaining()
-            .notes(notes)
-            .build(),
-        ]
+        Table::of(
+            "prediction",
+            format!("Predicted by {} and measured", self.simulator),
+            std::iter::once(&whole).chain(&self.ops),
+        )
+        .declared(["op", "predicted_ps", "measured_ps", "ratio", "missed_ps"])
+        .derived("missed_of_step_percent", "Of step", Unit::Percent, |op| {
+            (self.measured_ps > 0.0).then(|| 100.0 * op.missed_ps / self.measured_ps)
+        })
+        .remaining()
+        .notes(notes)
+        .build()
     }
 }

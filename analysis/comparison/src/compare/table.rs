@@ -3,6 +3,7 @@
 use engine::{LowerBound, TableBuilder, listed};
 use facts::prelude::*;
 use run_reports::hlo::ProgramSum;
+use trace_model::kept;
 
 use super::attribution::OpChange;
 use super::attribution_table::attribution_table;
@@ -97,10 +98,9 @@ impl Tabular for Comparison {
             return tables;
         }
         if let Some(prediction) = &self.prediction {
-            tables.extend(prediction.tables());
-            if let Some(table) = tables.last_mut() {
-                table.notes.extend(self.notes.iter().cloned());
-            }
+            let mut table = prediction.table();
+            table.notes.extend(self.notes.iter().cloned());
+            tables.push(table);
             let [base, cand] = if prediction.is_base {
                 ["Predicted", "Measured"]
             } else {
@@ -124,16 +124,14 @@ impl Tabular for Comparison {
                 .map(|attribution| attribution.why_table(WHY_ROWS)),
         );
         // Without a candidate it says what "why" says.
-        let causes = self.causes.as_ref();
-        let causes = causes.filter(|causes| !causes.candidates.is_empty());
-        tables.extend(causes.map(CauseChain::table));
+        tables.extend(self.chain().map(CauseChain::table));
         tables.extend(self.steps_tables());
         tables.extend(self.attribution.as_ref().map(attribution_table));
         if !self.ops.is_empty() {
             tables.push(self.ops_table());
         }
-        for (place, class) in self.classes.iter().enumerate() {
-            tables.extend(class.class_tables(place));
+        for (number, class) in (2..).zip(&self.classes) {
+            tables.extend(class.class_tables(number));
         }
         match (&self.program_diff, &self.program) {
             (Some(diff), _) => tables.extend(diff.own_tables()),
@@ -145,17 +143,8 @@ impl Tabular for Comparison {
     }
 }
 
-/// Ids of the tables of further classes of steps; classes beyond these share the last id.
-#[rustfmt::skip]
-const CLASS_TABLES: [[&str; 4]; 7] = [
-    ["steps_class_2", "step_shares_class_2", "attribution_class_2", "ops_class_2"],
-    ["steps_class_3", "step_shares_class_3", "attribution_class_3", "ops_class_3"],
-    ["steps_class_4", "step_shares_class_4", "attribution_class_4", "ops_class_4"],
-    ["steps_class_5", "step_shares_class_5", "attribution_class_5", "ops_class_5"],
-    ["steps_class_6", "step_shares_class_6", "attribution_class_6", "ops_class_6"],
-    ["steps_class_7", "step_shares_class_7", "attribution_class_7", "ops_class_7"],
-    ["steps_class_8", "step_shares_class_8", "attribution_class_8", "ops_class_8"],
-];
+/// Classes of steps whose tables have ids of their own; those beyond share the ids of the last.
+const NUMBERED_CLASSES: usize = 8;
 
 /// What the times of ops are.
 const OPS_LEGEND: &str = "Median times per step; of a collective only the exposed time counts. Largest change of the mean \
@@ -223,20 +212,13 @@ impl Comparison {
         }
     }
 
-    fn class_tables(&self, place: usize) -> Vec<Table> {
-        let ids = CLASS_TABLES
-            .get(place)
-            .or(CLASS_TABLES.last())
-            .copied()
-            .unwrap_or_default();
+    fn class_tables(&self, number: usize) -> Vec<Table> {
+        let number = number.min(NUMBERED_CLASSES);
         let mut tables = self.steps_tables();
         tables.extend(self.attribution.as_ref().map(attribution_table));
         tables.extend((!self.ops.is_empty()).then(|| self.ops_table()));
         for table in &mut tables {
-            let place = ["steps", "step_shares", "attribution"]
-                .iter()
-                .position(|&id| id == table.id);
-            table.id = ids.get(place.unwrap_or(3)).copied().unwrap_or_default();
+            table.id = kept(&format!("{}_class_{number}", table.id));
             table.title = format!("{}, steps of {}", table.title, self.class_title());
         }
         if let Some(first) = tables.first_mut() {
@@ -275,11 +257,10 @@ impl Comparison {
             Unit::Picoseconds,
             notes,
         );
-        let shares = of_unit(Unit::Percent).peekable();
         let percent = series_table(
             "step_shares",
             "Shares of the step",
-            shares,
+            of_unit(Unit::Percent),
             Unit::Percent,
             vec![POINTS.to_owned()],
         );

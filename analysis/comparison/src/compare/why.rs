@@ -111,7 +111,7 @@ impl Attribution {
             let mut row = self.row(name, one.times, verdict).of_sides(one.sides());
             if let Some(group) = only.filter(|group| group.name != one.id.title()) {
                 row.name = format!("{}: {}", row.name, group.name);
-                row.source = file_of(group);
+                row.source = group.file();
             }
             (row.time_use, row.finding) = (Some(one.id), Some(one.finding));
             rows.push(row);
@@ -152,7 +152,7 @@ impl Attribution {
             time_use: Some(one.id),
             group: Some(group.name.clone()),
             finding: Some(group.finding),
-            source: file_of(group),
+            source: group.file(),
             ..row.of_sides(group.sides())
         }
     }
@@ -330,11 +330,8 @@ fn alone(one: &UseChange) -> Option<&GroupChange> {
 /// The group that explains the change of a use alone.
 fn explaining(one: &UseChange) -> Option<&GroupChange> {
     let first = one.groups.first()?;
-    let all: f64 = one
-        .groups
-        .iter()
-        .map(|group| group.times.change_ps.abs())
-        .sum();
+    let groups = one.groups.iter();
+    let all: f64 = groups.map(|group| group.times.change_ps.abs()).sum();
     (one.groups.len() == 1 || first.times.change_ps.abs() >= EXPLAINS * all).then_some(first)
 }
 
@@ -350,11 +347,8 @@ fn main_clause(one: &UseChange) -> String {
         );
     }
     let word = if change > 0.0 { "more" } else { "less" };
-    let named = one
-        .groups
-        .iter()
-        .max_by(|a, b| same_way(one, a).total_cmp(&same_way(one, b)))
-        .filter(|group| (MOST..=WHOLE).contains(&(same_way(one, group) / change.abs())));
+    let part = |group: &GroupChange| same_way(one, group) / change.abs();
+    let named = most_moved(one).filter(|group| (MOST..=WHOLE).contains(&part(group)));
     let named = named.filter(|group| group.name != one.id.title());
     let named = named.map_or_else(String::new, |group| {
         if explaining(one).is_some() {
@@ -370,6 +364,12 @@ fn main_clause(one: &UseChange) -> String {
 /// How much a group moved in the direction of its use.
 fn same_way(one: &UseChange, group: &GroupChange) -> f64 {
     group.times.change_ps * one.times.change_ps.signum()
+}
+
+/// The group that moved most in the direction of its use.
+fn most_moved(one: &UseChange) -> Option<&GroupChange> {
+    let groups = one.groups.iter();
+    groups.max_by(|a, b| same_way(one, a).total_cmp(&same_way(one, b)))
 }
 
 /// Types of the weights of most time on both sides, if they differ in width.
@@ -389,11 +389,7 @@ fn most_of(uses: &[&UseChange]) -> String {
     let Some(most) = uses.first() else {
         return String::new();
     };
-    let group = most
-        .groups
-        .iter()
-        .max_by(|a, b| same_way(most, a).total_cmp(&same_way(most, b)));
-    let group = group.map_or_else(String::new, |group| {
+    let group = most_moved(most).map_or_else(String::new, |group| {
         let change = signed(group.times.change_ps);
         if group.name == most.id.title() {
             format!(" ({change})")
@@ -413,20 +409,10 @@ fn placed(group: &GroupChange) -> String {
     } else {
         ""
     };
-    match file_of(group) {
+    match group.file() {
         Some(file) => format!("{} {mostly}at {file}", group.name),
         None => group.name.clone(),
     }
-}
-
-/// `layernorm.py:147`
-fn file_of(group: &GroupChange) -> Option<String> {
-    group
-        .source
-        .as_deref()?
-        .rsplit('/')
-        .next()
-        .map(str::to_owned)
 }
 
 /// The use after "1 ms more".

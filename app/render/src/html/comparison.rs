@@ -83,7 +83,8 @@ fn class(comparison: &Comparison, base: &[Summary], cand: &[Summary]) -> Markup 
     if let Some(prediction) = &comparison.prediction {
         // Compared with a prediction, the difference is an error of the model; nothing became slower.
         return html! {
-            @for table in prediction.tables() { (section(&table.title, &html_table(&table))) }
+            @let table = prediction.table();
+            (section(&table.title, &html_table(&table)))
             (notes(comparison))
         };
     }
