@@ -28,9 +28,18 @@ pub enum ShownTables<'a> {
     All,
     /// Those with these ids.
     Only(&'a [String]),
-    /// The chain of causes in full, and the tables of it with these ids.
-    Why(&'a [String]),
+    /// The chain of causes in full, and its tables.
+    Why,
 }
+
+/// The tables of the chain of causes.
+const CHAIN: [&str; 5] = [
+    "environment",
+    "program_sums",
+    "program_diff",
+    "why",
+    "causes",
+];
 
 impl ComparedRuns<'_> {
     /// The tables below the chain of causes, without those that it says in full: `listed` differences of the environment.
@@ -48,8 +57,10 @@ impl ComparedRuns<'_> {
 
     pub fn chosen_tables(&self) -> Vec<Table> {
         let mut tables = self.comparison.tables();
-        if let ShownTables::Only(ids) | ShownTables::Why(ids) = self.shown {
-            tables.retain(|table| ids.iter().any(|id| id == table.id));
+        match self.shown {
+            ShownTables::Screen | ShownTables::All => {}
+            ShownTables::Only(ids) => tables.retain(|table| ids.iter().any(|id| id == table.id)),
+            ShownTables::Why => tables.retain(|table| CHAIN.contains(&table.id)),
         }
         tables
     }

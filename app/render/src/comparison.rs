@@ -20,7 +20,7 @@ pub fn text(compared: &ComparedRuns<'_>, layout: &TextLayout) -> String {
     match compared.shown {
         ShownTables::Screen => comparison_screen::screen(compared, layout),
         ShownTables::All => comparison_screen::in_full(compared, layout),
-        ShownTables::Why(_) => comparison_screen::why_in_full(compared, layout),
+        ShownTables::Why => comparison_screen::why_in_full(compared, layout),
         ShownTables::Only(_) => {
             let tables = compared.chosen_tables();
             joined(tables.iter().map(|one| table(one, layout)), "\n")
@@ -34,7 +34,7 @@ pub fn markdown(compared: &ComparedRuns<'_>, layout: &TextLayout) -> String {
     match compared.shown {
         ShownTables::Screen => return text + &verdict(compared),
         ShownTables::Only(_) => {}
-        ShownTables::Why(_) => text.push_str(&comparison_md::why_in_full(compared)),
+        ShownTables::Why => text.push_str(&comparison_md::why_in_full(compared)),
         ShownTables::All => {
             if let Some(gates) = compared.gates {
                 verdict_md::gates_table(&mut text, gates);
@@ -43,7 +43,7 @@ pub fn markdown(compared: &ComparedRuns<'_>, layout: &TextLayout) -> String {
         }
     }
     let tables = match compared.shown {
-        ShownTables::Why(_) => compared.tables_below_chain(comparison_md::ENVIRONMENT),
+        ShownTables::Why => compared.tables_below_chain(comparison_md::ENVIRONMENT),
         _ => compared.chosen_tables(),
     };
     let parts = tables

@@ -153,7 +153,6 @@ pub fn run(args: &CompareArgs, stderr: &Stderr) -> Result<CommandOutcome> {
     let report = config
         .as_ref()
         .map(|config| gates::judge(&cand, Some((&base[..], &comparison)), config));
-    let why = why_tables(&comparison);
     let compared = ComparedRuns {
         base: &base,
         cand: &cand,
@@ -162,7 +161,7 @@ pub fn run(args: &CompareArgs, stderr: &Stderr) -> Result<CommandOutcome> {
         trace,
         shown: match &args.only[..] {
             _ if args.all => ShownTables::All,
-            _ if args.why => ShownTables::Why(&why),
+            _ if args.why => ShownTables::Why,
             [] => ShownTables::Screen,
             ids => ShownTables::Only(ids),
         },
@@ -194,23 +193,6 @@ pub fn run(args: &CompareArgs, stderr: &Stderr) -> Result<CommandOutcome> {
             _ => CommandOutcome::Done,
         },
     )
-}
-
-/// The tables of the chain of causes that the comparison has.
-fn why_tables(comparison: &Comparison) -> Vec<String> {
-    const CHAIN: [&str; 5] = [
-        "environment",
-        "program_sums",
-        "program_diff",
-        "why",
-        "causes",
-    ];
-    comparison
-        .tables()
-        .into_iter()
-        .map(|table| table.id.to_owned())
-        .filter(|id| CHAIN.contains(&id.as_str()))
-        .collect()
 }
 
 /// That the comparison has tables with these ids.
