@@ -4,7 +4,7 @@ use super::prelude::*;
 use analysis::compare::{
     LOOP_COMPILATIONS, RunLevels, Summary, TestOptions, bytes_of, other_series,
 };
-use analysis::{Cell, LowerBound, distinct, shortened_path};
+use analysis::{LowerBound, distinct, shortened_path};
 use render::html::history::{self, HistoryNumber, HistoryRun};
 use request::history_file;
 use request::history_file::HistoryLine;
@@ -47,18 +47,30 @@ pub fn run(args: &HistoryArgs, stderr: &Stderr) -> Result<CommandOutcome> {
             .next_back();
     }
     let summaries: Vec<Option<Summary>> = lines.iter().map(HistoryLine::summary).collect();
-    let trend = trend(&lines, &summaries, before.as_ref());
+    let changes = changes(&lines, &summaries, before.as_ref());
+    let series = RunSeries::of(&lines, &summaries);
+    let paths: Vec<String> = lines.iter().map(HistoryLine::run).collect();
+    let names = run_names(&paths);
+    let trend_of = |runs: &[String]| trend(&lines, &changes, runs, &series.left_out);
+    let trend = trend_of(&paths);
+    // For people, with what tells runs apart in place of their paths, and without commits where none is known.
+    let short = || {
+        let table = trend_of(&shortened(&names));
+        if lines.iter().all(|line| commit(line).is_empty()) {
+            table.without(&["commit"])
+        } else {
+            table
+        }
+    };
     if let Some(page) = &args.html {
-        let written = session::files::write_file(
-            page,
-            page_of(&args.path, &lines, &summaries, &trend).as_bytes(),
-        );
+        let text = page_of(&args.path, &lines, &names, &series, short());
+        let written = session::files::write_file(page, text.as_bytes());
         written.map_err(RequestError::write(page))?;
         stderr.detail(&format!("wrote {}", page.display()));
     }
-    let text = |trend: &Table| {
+    let text = |_: &Table| {
         let layout = terminal::whole_tables(stderr.stdout_style());
-        table::table(&with_distinct_runs(trend), &layout)
+        table::table(&short(), &layout)
     };
     let runs = || {
         let run = |line: &HistoryLine| {
@@ -78,44 +90,53 @@ const WORTH_A_MARK: f64 = 1.0;
 
 /// Places of the lines that are points of one series, and why others are left out: those that did not do the work of the newest, and
 /// captures that are given again.
-fn series(lines: &[HistoryLine], summaries: &[Option<Summary>]) -> (Vec<usize>, Vec<String>) {
-    let newest = summaries.iter().flatten().next_back();
-    let (mut kept, mut seen) = (Vec::new(), Vec::new());
-    let mut left_out = BTreeMap::<String, u64>::new();
-    for (at, (line, summary)) in lines.iter().zip(summaries).enumerate() {
-        let bytes = bytes_of(&line.inputs);
-        let is_again = bytes.as_ref().is_some_and(|bytes| seen.contains(bytes));
-        let other = newest.zip(summary.as_ref());
-        let why = match other.and_then(|(newest, run)| other_series(run, newest)) {
-            Some(found) => format!("not the work of the newest run: other {found}"),
-            None if is_again => "the same captures as runs before".to_owned(),
-            None => {
-                kept.push(at);
-                seen.extend(bytes);
-                continue;
-            }
-        };
-        *left_out.entry(why).or_default() += 1;
+struct RunSeries {
+    kept: Vec<usize>,
+    left_out: Vec<String>,
+}
+
+impl RunSeries {
+    fn of(lines: &[HistoryLine], summaries: &[Option<Summary>]) -> Self {
+        let newest = summaries.iter().flatten().next_back();
+        let (mut kept, mut seen) = (Vec::new(), Vec::new());
+        let mut left_out = BTreeMap::<String, u64>::new();
+        for (at, (line, summary)) in lines.iter().zip(summaries).enumerate() {
+            let bytes = bytes_of(&line.inputs);
+            let is_again = bytes.as_ref().is_some_and(|bytes| seen.contains(bytes));
+            let other = newest.zip(summary.as_ref());
+            let why = match other.and_then(|(newest, run)| other_series(run, newest)) {
+                Some(found) => format!("not the work of the newest run: other {found}"),
+                None if is_again => "the same captures as runs before".to_owned(),
+                None => {
+                    kept.push(at);
+                    seen.extend(bytes);
+                    continue;
+                }
+            };
+            *left_out.entry(why).or_default() += 1;
+        }
+        let said = left_out.into_iter();
+        let said = said.map(|(why, runs)| format!("{} left out: {why}", counted(runs, "run")));
+        Self {
+            kept,
+            left_out: said.collect(),
+        }
     }
-    let said = left_out.into_iter();
-    let said = said.map(|(why, runs)| format!("{} left out: {why}", counted(runs, "run")));
-    (kept, said.collect())
 }
 
 /// Charts of the numbers that people watch, with the gates of each run.
 fn page_of(
     path: &Path,
     lines: &[HistoryLine],
-    summaries: &[Option<Summary>],
-    trend: &Table,
+    names: &[String],
+    RunSeries { kept, left_out }: &RunSeries,
+    mut trend: Table,
 ) -> String {
-    let (kept, left_out) = series(lines, summaries);
-    let names = run_names(&lines.iter().map(HistoryLine::run).collect::<Vec<_>>());
-    let kept_names = kept.iter().map(|&at| (&lines[at], names[at].clone()));
-    let runs = kept_names.map(|(line, name)| HistoryRun {
+    let runs = kept.iter().map(|&at| (&lines[at], &names[at]));
+    let runs = runs.map(|(line, name)| HistoryRun {
         name: match line.simulator() {
             Some(by) => format!("{name} (computed by {by})"),
-            None => name,
+            None => name.clone(),
         },
         commit: commit(line),
         verdict: line.verdict(),
@@ -136,14 +157,14 @@ fn page_of(
             values,
         }
     };
-    let mut newest = with_distinct_runs(trend);
-    newest.rows.reverse();
+    // The newest run first.
+    trend.rows.reverse();
     history::page(
         &importers::file_name(path),
         &runs.collect::<Vec<_>>(),
-        &left_out,
+        left_out,
         &numbers.map(number),
-        &newest,
+        &trend,
     )
 }
 
@@ -157,39 +178,31 @@ fn run_names(runs: &[String]) -> Vec<String> {
     let shared = &first[..folder(&first)];
     if names.len() > 1 {
         if names.iter().all(|name| &name[..folder(name)] == shared) {
-            names = names
-                .iter()
-                .map(|name| name[shared.len()..].to_owned())
-                .collect();
+            let own = |name: &String| name[shared.len()..].to_owned();
+            names = names.iter().map(own).collect();
         }
         if names.iter().all(|name| name.ends_with(ENDING)) {
-            names = names
-                .iter()
-                .map(|name| name.trim_end_matches(ENDING).to_owned())
-                .collect();
+            let stem = |name: &String| name.trim_end_matches(ENDING).to_owned();
+            names = names.iter().map(stem).collect();
         }
     }
-    let is_only = only_once(&names);
-    let numbered = names.into_iter().zip(is_only).enumerate();
-    numbered
-        .map(|(at, (name, is_only))| {
-            if is_only {
-                name
-            } else {
-                format!("{} ({name})", at + 1)
-            }
-        })
-        .collect()
+    let numbered = (1..)
+        .zip(&names)
+        .map(|(number, name)| format!("{number} ({name})"));
+    unless_shared(&names, &numbered.collect::<Vec<_>>())
 }
 
-/// Whether each name is that of no other one.
-fn only_once(names: &[String]) -> Vec<bool> {
+/// Each name that is that of no other one, and what stands for it where it is.
+fn unless_shared(names: &[String], others: &[String]) -> Vec<String> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for name in names {
         *counts.entry(name).or_default() += 1;
     }
     let is_only = |name: &String| counts.get(name.as_str()) == Some(&1);
-    names.iter().map(is_only).collect()
+    let both = names.iter().zip(others);
+    both.map(|(name, other)| if is_only(name) { name } else { other })
+        .cloned()
+        .collect()
 }
 
 /// The beginning of the hash of a commit; empty if it is not known.
@@ -200,81 +213,57 @@ fn commit(line: &HistoryLine) -> String {
         .collect()
 }
 
-/// The table with what tells its runs apart in place of their paths, and without commits where none is known.
-fn with_distinct_runs(trend: &Table) -> Table {
-    let mut trend = trend.clone();
-    let commits = trend
-        .columns
-        .iter()
-        .position(|column| column.id == "commit");
-    let is_empty = |row: &Vec<Cell>| commits.is_some_and(|at| row[at] == Cell::text(""));
-    if trend.rows.iter().all(is_empty) {
-        trend = trend.without(&["commit"]);
-    }
-    let Some(at) = trend.columns.iter().position(|column| column.id == "run") else {
-        return trend;
-    };
-    let name = |row: &Vec<Cell>| match &row[at] {
-        Cell::Text(name) => name.clone(),
-        _ => String::new(),
-    };
-    let names = run_names(&trend.rows.iter().map(name).collect::<Vec<_>>());
-    for (row, name) in trend.rows.iter_mut().zip(shortened(names)) {
-        row[at] = Cell::text(name);
-    }
-    trend
-}
-
 /// Names shortened as far as they stay different.
-fn shortened(names: Vec<String>) -> Vec<String> {
-    let short: Vec<String> = names
-        .iter()
-        .map(|name| shortened_path(name, NAME))
-        .collect();
-    let is_only = only_once(&short);
-    short
-        .into_iter()
-        .zip(names)
-        .zip(is_only)
-        .map(|((short, name), is_only)| if is_only { short } else { name })
-        .collect()
+fn shortened(names: &[String]) -> Vec<String> {
+    let short = names.iter().map(|name| shortened_path(name, NAME));
+    unless_shared(&short.collect::<Vec<_>>(), names)
 }
 
-/// One row per run, the oldest first; `before` is the run before them.
-fn trend(
+/// How much longer a step takes than that of the run before, in percent, if both did the same work; `before` is the run before
+/// the first.
+fn changes(
     lines: &[HistoryLine],
     summaries: &[Option<Summary>],
     before: Option<&HistoryLine>,
-) -> Table {
+) -> Vec<Option<f64>> {
     let mut last = before.and_then(|line| Some((line.number(STEP)?, line.summary())));
-    let changes: Vec<Option<f64>> = lines
-        .iter()
-        .zip(summaries)
-        .map(|(line, summary)| {
-            let step = line.number(STEP)?;
-            let (before, other) = last.replace((step, summary.clone()))?;
-            let is_other = || other_series(other.as_ref()?, summary.as_ref()?);
-            (before > 0.0 && is_other().is_none()).then(|| 100.0 * (step / before - 1.0))
-        })
-        .collect();
-    let (_, left_out) = series(lines, summaries);
-    let number = |id: &'static str| move |(line, _): (&HistoryLine, Option<f64>)| line.number(id);
+    let change = |(line, summary): (&HistoryLine, &Option<Summary>)| {
+        let step = line.number(STEP)?;
+        let (before, other) = last.replace((step, summary.clone()))?;
+        let is_other = || other_series(other.as_ref()?, summary.as_ref()?);
+        (before > 0.0 && is_other().is_none()).then(|| 100.0 * (step / before - 1.0))
+    };
+    lines.iter().zip(summaries).map(change).collect()
+}
+
+/// A run of the table, with the change of its step and how it is called.
+type TrendRow<'a> = (&'a HistoryLine, Option<f64>, &'a str);
+
+/// One row per run, the oldest first.
+fn trend(
+    lines: &[HistoryLine],
+    changes: &[Option<f64>],
+    runs: &[String],
+    left_out: &[String],
+) -> Table {
+    let rows = lines.iter().zip(changes).zip(runs);
+    let number = |id: &'static str| move |(line, ..): TrendRow<'_>| line.number(id);
     Table::of(
         "trend",
         match lines.len() {
             1 => "The last run".to_owned(),
             runs => format!("The last {runs} runs"),
         },
-        lines.iter().zip(changes),
+        rows.map(|((line, change), run)| (line, *change, run.as_str())),
     )
-    .derived("verdict", "Gates", Unit::None, |(line, _)| line.verdict())
-    .derived("commit", "Commit", Unit::None, |(line, _)| commit(line))
-    .derived("run", "Run", Unit::None, |(line, _)| line.run())
-    .derived("steps", "Steps", Unit::Count, |(line, _)| {
+    .derived("verdict", "Gates", Unit::None, |(line, ..)| line.verdict())
+    .derived("commit", "Commit", Unit::None, |(line, ..)| commit(line))
+    .derived("run", "Run", Unit::None, |(.., run)| run)
+    .derived("steps", "Steps", Unit::Count, |(line, ..)| {
         line.steps.map(|steps| steps as f64)
     })
     .derived("step_ps", "Step", Unit::Picoseconds, number(STEP))
-    .derived("change_percent", "Change", Unit::Percent, |(_, change)| {
+    .derived("change_percent", "Change", Unit::Percent, |(_, change, _)| {
         change
     })
     .derived(
@@ -301,7 +290,7 @@ fn trend(
         Unit::Percent,
         number("step.idle_percent"),
     )
-    .derived("mfu_bound", "Bound", Unit::None, |(line, _)| {
+    .derived("mfu_bound", "Bound", Unit::None, |(line, ..)| {
         LowerBound(line.is_lower_bound(MFU))
     })
     .derived("mfu_percent", "MFU", Unit::Percent, number(MFU))
@@ -312,7 +301,7 @@ fn trend(
         number("memory.peak_bytes"),
     )
     .note("step times are medians, those of the loop means; the change is of the step time, against the previous run if it did the same work")
-    .notes(left_out)
+    .notes(left_out.to_vec())
     .build()
 }
 
