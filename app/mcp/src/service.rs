@@ -1,12 +1,10 @@
 //! The service: which tools there are, and how a call runs.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use analysis::LowerBound;
 use base64::prelude::{BASE64_STANDARD, Engine as _};
-use importers::Progress;
 use rmcp::ErrorData;
 use rmcp::ServerHandler;
 use rmcp::model::{
@@ -19,7 +17,7 @@ use rmcp::service::{RequestContext, RoleServer};
 use super::answer::ToolAnswer;
 use super::tools::{CAPTURE, Call, TOOLS, ToolEntry, ToolOutput};
 use request::places::Roots;
-use request::{OpenTraces, RequestError, Result};
+use request::{CancelOnDrop, OpenTraces, RequestError, Result};
 
 /// How often a running call is looked after.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -113,8 +111,7 @@ impl ServerHandler for SystoleService {
         let call = Call {
             roots: Arc::clone(&self.roots),
             traces: Arc::clone(&self.traces),
-            progress: Arc::new(Progress::new()),
-            is_cancelled: Arc::new(AtomicBool::new(false)),
+            cancel: Arc::default(),
         };
         let arguments = request.arguments.unwrap_or_default();
         // Older clients know no structured answers.
@@ -134,16 +131,6 @@ fn described(tool: &ToolEntry) -> Tool {
     Tool::new(tool.name, tool.about, (tool.input)()).with_annotations(about)
 }
 
-/// Stops a call that nobody waits for any more.
-struct StopOnDrop(Arc<Progress>, Arc<AtomicBool>);
-
-impl Drop for StopOnDrop {
-    fn drop(&mut self) {
-        self.0.cancel();
-        self.1.store(true, Ordering::Relaxed);
-    }
-}
-
 /// Runs a call on a thread of its own; tells its progress, and stops it when the client does not want it any more.
 async fn watched(
     tool: &'static ToolEntry,
@@ -151,8 +138,7 @@ async fn watched(
     arguments: JsonObject,
     context: &RequestContext<RoleServer>,
 ) -> Result<Result<ToolOutput>, ErrorData> {
-    let progress = Arc::clone(&call.progress);
-    let stop = StopOnDrop(Arc::clone(&call.progress), Arc::clone(&call.is_cancelled));
+    let stop = CancelOnDrop(Arc::clone(&call.cancel));
     let mut running = tokio::task::spawn_blocking(move || (tool.run)(&call, arguments));
     let token = context.meta.get_progress_token();
     let mut told = 0;
@@ -165,7 +151,7 @@ async fn watched(
                 return Err(ErrorData::internal_error("the call was cancelled", None));
             }
             Err(_is_running) => {
-                let (done, total) = progress.bytes();
+                let (done, total) = stop.0.progress.bytes();
                 if let Some(token) = token.clone().filter(|_| done > told) {
                     told = done;
                     let mut param = ProgressNotificationParam::new(token, done as f64);

@@ -51,6 +51,16 @@ pub fn notes(session: &Session, values: &AssumedValues) -> Vec<String> {
     notes
 }
 
+/// The same of a side of a comparison, with its name before each.
+pub fn notes_of_side(
+    side: &str,
+    session: &Session,
+    values: &AssumedValues,
+) -> impl Iterator<Item = String> {
+    let notes = notes(session, values).into_iter();
+    notes.map(move |note| format!("{side}: {note}"))
+}
+
 /// Which files were read, if that does not follow from the given path.
 pub fn which_files(session: &Session) -> impl Iterator<Item = (Severity, String)> {
     const ABOUT: [IssueKind; 8] = [

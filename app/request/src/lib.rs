@@ -10,6 +10,7 @@
 
 pub mod answers;
 mod assumptions;
+mod cancel;
 pub mod checks;
 mod chip_arg;
 mod compare;
@@ -32,14 +33,15 @@ pub use assumptions::{
     AssumedFiles, AssumedValues, Assumptions, BaseFiles, DigestRequest, PartRequest,
     ReadingOptions, TraceRequest,
 };
+pub use cancel::{Cancel, CancelOnDrop};
 pub use chip_arg::ChipArg;
 pub use compare::CompareRequest;
 pub use error::{ErrorCodes, RequestError, Result, with_wait};
 pub use events::{EventAnswer, EventQuestion, EventsRequest};
 pub use expect::ExpectRequest;
 pub use hlo::{HloAnswer, HloRequest};
-pub use ignored::notes;
-pub use open_traces::{AskedTrace, OpenTraces, first_look};
+pub use ignored::{notes, notes_of_side};
+pub use open_traces::{AskedTrace, OpenTraces, bytes_of, first_look};
 pub use picture::{PictureArg, PictureRequest, SizeArg, drawn};
 pub use read::{known, read, schema_of, without_formats};
 pub use settings::{SETTINGS_FILE, SettingsFile};

@@ -98,7 +98,7 @@ impl OpenTraces {
         self.keep(OpenTrace {
             key,
             files,
-            bytes: bytes_of(&session),
+            bytes: bytes_of(session.model()),
             session,
         });
         drop(reading);
@@ -149,8 +149,8 @@ pub fn first_look(
 }
 
 /// Memory of a model.
-fn bytes_of(session: &Session) -> usize {
-    let memory = session.model().memory_use();
+pub fn bytes_of(model: &TraceModel) -> usize {
+    let memory = model.memory_use();
     memory.slice_bytes + memory.arg_bytes + memory.string_bytes + memory.counter_bytes
 }
 

@@ -12,6 +12,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use rust_embed::{EmbeddedFile, RustEmbed};
 
+use super::input::header_text;
 use session::fingerprint::hex;
 use trace_model::locked;
 
@@ -70,9 +71,7 @@ pub(super) fn file(path: &str, headers: &HeaderMap) -> Option<Response> {
     if let Ok(tag) = HeaderValue::from_str(&format!("W/{tag}")) {
         out.insert(header::ETAG, tag);
     }
-    let known = headers
-        .get(header::IF_NONE_MATCH)
-        .and_then(|tags| tags.to_str().ok());
+    let known = header_text(headers, &header::IF_NONE_MATCH);
     if known.is_some_and(|tags| names(tags, &tag)) {
         return Some((StatusCode::NOT_MODIFIED, out).into_response());
     }

@@ -21,6 +21,7 @@ use tokio::time::timeout;
 
 use super::connections::OpenConnection;
 use super::error::ApiError;
+use super::input::header_text;
 use session::fingerprint::hex;
 
 /// Bytes of an address, and of a body.
@@ -213,9 +214,7 @@ impl Guard {
             };
         }
         let headers = request.headers();
-        let bearer = headers
-            .get(header::AUTHORIZATION)
-            .and_then(|value| value.to_str().ok());
+        let bearer = header_text(headers, &header::AUTHORIZATION);
         let bearer = bearer.and_then(|value| value.split_once(' '));
         if bearer.is_some_and(|(kind, token)| {
             kind.eq_ignore_ascii_case("bearer") && secret.is(token.trim())
@@ -351,10 +350,7 @@ fn is_page(path: &str) -> bool {
 }
 
 fn wants_page(headers: &HeaderMap) -> bool {
-    headers
-        .get(header::ACCEPT)
-        .and_then(|value| value.to_str().ok())
-        .is_some_and(|kinds| kinds.contains("text/html"))
+    header_text(headers, &header::ACCEPT).is_some_and(|kinds| kinds.contains("text/html"))
 }
 
 fn default_port(scheme: &str) -> Option<u16> {

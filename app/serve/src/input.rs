@@ -2,8 +2,8 @@
 
 use axum::body::{Body, to_bytes};
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
-use axum::http::header;
 use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderName, header};
 use request::{known, read, whole};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -12,6 +12,11 @@ use serde_json::map::Entry;
 use serde_json::{Map, Value};
 
 use super::error::ApiError;
+
+/// A header, if there is one and it is a text.
+pub(super) fn header_text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
+    headers.get(name)?.to_str().ok()
+}
 
 /// Parameters behind the question mark.
 pub(super) struct Params<T>(pub(super) T);
@@ -76,11 +81,7 @@ pub(super) struct JsonBody<T>(pub(super) T);
 impl<S: Send + Sync, T: DeserializeOwned + JsonSchema> FromRequest<S> for JsonBody<T> {
     type Rejection = ApiError;
     async fn from_request(request: Request<Body>, _: &S) -> Result<Self, ApiError> {
-        let kind = request
-            .headers()
-            .get(header::CONTENT_TYPE)
-            .and_then(|kind| kind.to_str().ok())
-            .unwrap_or_default();
+        let kind = header_text(request.headers(), &header::CONTENT_TYPE).unwrap_or_default();
         let kind = kind.split(';').next().unwrap_or_default().trim();
         if !kind.eq_ignore_ascii_case("application/json") {
             return Err(ApiError::media());
@@ -93,6 +94,15 @@ impl<S: Send + Sync, T: DeserializeOwned + JsonSchema> FromRequest<S> for JsonBo
             serde_json::from_slice(&bytes).map_err(|error| ApiError::wrong(error.to_string()))?;
         Ok(Self(read(WHAT, values)?))
     }
+}
+
+/// Rejects a number that is not from 1 to `most`.
+pub(super) fn check_number(name: &str, number: usize, most: usize) -> Result<(), ApiError> {
+    if (1..=most).contains(&number) {
+        return Ok(());
+    }
+    let why = format!("{name}: write a number from 1 to {most}");
+    Err(ApiError::wrong(why))
 }
 
 /// A number in a path.

@@ -12,8 +12,10 @@ use tokio::time::timeout;
 
 use super::error::ApiError;
 use super::runs::{FileEntry, Listing, RunList, ServedRun};
-use super::work::{Cancel, Work};
-use request::{AssumedValues, ChipArg, OpenTraces, PartRequest, RequestError, Text, checks};
+use super::work::Work;
+use request::{
+    AssumedValues, Cancel, ChipArg, OpenTraces, PartRequest, RequestError, Text, checks,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use session::{RequestSession, Session};
@@ -155,23 +157,17 @@ impl ServeState {
                 .await;
         }
         let session = self.session(run.entry.id, AssumedValues::default()).await?;
-        let copies = session
-            .model()
-            .sources()
-            .iter()
-            .filter_map(|source| Some((source, source.copy.clone()?)));
+        let sources = session.model().sources().iter();
+        let copies = sources.filter_map(|source| Some((source, source.copy.clone()?)));
         let entry = |(n, (source, copy)): (usize, (&Source, PathBuf))| {
-            let (name, host) = (source.name.clone(), source.host.clone());
-            (
-                FileEntry {
-                    n,
-                    name,
-                    host,
-                    bytes: Some(source.packed_bytes),
-                    is_read: true,
-                },
-                copy,
-            )
+            let entry = FileEntry {
+                n,
+                name: source.name.clone(),
+                host: source.host.clone(),
+                bytes: Some(source.packed_bytes),
+                is_read: true,
+            };
+            (entry, copy)
         };
         Ok(copies.enumerate().map(entry).collect())
     }

@@ -1,11 +1,11 @@
 //! Work that blocks: on threads of its own, few at a time, stopped when nobody waits for it any more.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::available_parallelism;
 use std::time::Duration;
 
-use importers::Progress;
+use request::{Cancel, CancelOnDrop};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
@@ -16,25 +16,6 @@ use super::error::ApiError;
 const MOST_WAITING: usize = 64;
 /// How long one waits.
 const TURN: Duration = Duration::from_mins(2);
-
-/// Tells a job that nobody waits for it.
-#[derive(Debug, Default)]
-pub(super) struct Cancel {
-    /// Stops an import.
-    pub progress: Progress,
-    /// Stops a query.
-    pub flag: Arc<AtomicBool>,
-}
-
-/// Cancels when the request is dropped, because the client has gone or the time is up.
-struct CancelOnDrop(Arc<Cancel>);
-
-impl Drop for CancelOnDrop {
-    fn drop(&mut self) {
-        self.0.progress.cancel();
-        self.0.flag.store(true, Ordering::Relaxed);
-    }
-}
 
 /// A number of jobs that may run at the same time.
 pub(super) struct Work {
@@ -69,6 +50,7 @@ impl Work {
         let permit = self.permit().await?;
         let cancel = Arc::new(Cancel::default());
         let shared = Arc::clone(&cancel);
+        // When the request is dropped: the client has gone, or the time is up.
         let guard = CancelOnDrop(cancel);
         // The permit is given back when the work ends, which can be after the request.
         let running = spawn_blocking(move || {

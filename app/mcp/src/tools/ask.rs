@@ -38,10 +38,6 @@ pub(super) struct QueryInput {
     of: PartOfTrace,
 }
 
-fn refused(error: &QueryError) -> RequestError {
-    RequestError::Usage(error.to_string())
-}
-
 impl McpTool for QueryTool {
     type Input = QueryInput;
     const NAME: &'static str = "query";
@@ -49,9 +45,10 @@ impl McpTool for QueryTool {
         the tables of all reports. Nothing can be written.";
 
     fn run(call: &Call, input: QueryInput) -> Result<ToolOutput> {
+        let refused = |error: QueryError| RequestError::Usage(error.to_string());
         let from = input.of.bound.check()?.0.unwrap_or(0);
         let (session, scope) = input.of.open(call)?;
-        let mut database = Database::new(&session, scope).map_err(|error| refused(&error))?;
+        let mut database = Database::new(&session, scope).map_err(refused)?;
         let content = match &input.sql {
             Some(_) if from >= MOST_ROWS => {
                 let why = format!(
@@ -59,27 +56,19 @@ impl McpTool for QueryTool {
                 );
                 return Err(RequestError::Usage(why));
             }
-            None => listed(database.tables().map_err(|error| refused(&error))?),
+            None => listed(database.tables().map_err(refused)?),
             Some(sql) => {
                 let rows = input.limit.filter(|&limit| limit > 0).unwrap_or(USUAL_ROWS);
                 let rows = rows.saturating_add(from).min(MOST_ROWS);
-                let time = Duration::from_secs(
-                    input
-                        .seconds
-                        .unwrap_or(SECONDS)
-                        .clamp(1, MOST_SECONDS)
-                        .into(),
-                );
+                let seconds = input.seconds.unwrap_or(SECONDS).clamp(1, MOST_SECONDS);
                 let limits = QueryLimits {
                     rows,
                     bytes: Some(MOST_BYTES),
                     memory: MOST_MEMORY,
-                    time: Some(time),
-                    cancel: Arc::clone(&call.is_cancelled),
+                    time: Some(Duration::from_secs(seconds.into())),
+                    cancel: Arc::clone(&call.cancel.flag),
                 };
-                let answer = database
-                    .ask(sql, &limits)
-                    .map_err(|error| refused(&error))?;
+                let answer = database.ask(sql, &limits).map_err(refused)?;
                 let mut table = AnswerTable::of_texts::<0>("answer", [], []);
                 let column = |id: String| AnswerColumn {
                     id,

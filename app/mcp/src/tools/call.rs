@@ -1,11 +1,10 @@
 //! What a tool is, and what all tools share: which trace, which part, how much of the answer.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 use analysis::Scope;
 use analysis::reports::Steps;
-use importers::Progress;
 use rmcp::model::JsonObject;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -16,8 +15,8 @@ use crate::answer::{AnswerContent, LEAST_BYTES, MOST_BYTES, ToolAnswer, USUAL_BY
 
 use request::places::Roots;
 use request::{
-    AskedTrace, AssumedFiles, AssumedValues, Assumptions, OpenTraces, PartRequest, ReadingOptions,
-    RequestError, Result, TraceRequest, checks,
+    AskedTrace, AssumedFiles, AssumedValues, Assumptions, Cancel, OpenTraces, PartRequest,
+    ReadingOptions, RequestError, Result, TraceRequest, checks,
 };
 use session::{RequestSession, Session};
 
@@ -78,8 +77,7 @@ pub enum ToolOutput {
 pub struct Call {
     pub roots: Arc<Roots>,
     pub traces: Arc<OpenTraces>,
-    pub progress: Arc<Progress>,
-    pub is_cancelled: Arc<AtomicBool>,
+    pub cancel: Arc<Cancel>,
 }
 
 /// Which trace, and how to read it.
@@ -173,21 +171,15 @@ impl Call {
     }
 
     fn opened(&self, input: &TraceInput, programs_only: bool) -> Result<RequestSession> {
-        let TraceInput {
-            path,
-            run,
-            values,
-            files,
-        } = input;
-        let path = self.roots.path(path)?;
+        let path = self.roots.path(&input.path)?;
         let assume = Assumptions {
-            values: values.clone(),
-            files: files.clone(),
+            values: input.values.clone(),
+            files: input.files.clone(),
             reading: ReadingOptions::default(),
         };
         let trace = TraceRequest {
             path,
-            run: run.clone(),
+            run: input.run.clone(),
             assume: assume.below(&self.roots)?,
         };
         let asked = AskedTrace {
@@ -195,7 +187,8 @@ impl Call {
             listed: None,
             programs_only,
         };
-        let session = self.traces.get(&self.roots, &asked, &self.progress)?;
+        let progress = &self.cancel.progress;
+        let session = self.traces.get(&self.roots, &asked, progress)?;
         let warmup = input.values.warmup;
         if warmup > 0
             && let Ok(steps) = session.report::<Steps>(Scope::WholeTrace)
@@ -211,7 +204,7 @@ impl Call {
     }
 
     pub(super) fn goes_on(&self) -> bool {
-        !self.is_cancelled.load(Ordering::Relaxed)
+        !self.cancel.flag.load(Ordering::Relaxed)
     }
 }
 

@@ -15,43 +15,27 @@ use trace_model::{Picos, joined};
 use view::overview::{KeyFigure, Overview};
 
 impl PartOfTrace {
-    /// The tables of a report that `is_wanted`.
+    /// What is `chosen` of the tables of a report.
     fn report(
         &self,
         call: &Call,
         id: &str,
-        is_wanted: impl Fn(&Table) -> bool,
+        chosen: impl FnOnce(Vec<Table>) -> Result<Vec<AnswerTable>>,
     ) -> Result<ToolOutput> {
         let (session, scope) = self.open(call)?;
         let report = session.report_by_id(id, scope);
         let report =
             report.map_err(|error| RequestError::DoesNotApply(format!("{id}: {error}")))?;
-        let tables = report.tables().into_iter().filter(is_wanted);
-        self.answer(&session, AnswerContent::default().with_tables(tables))
-    }
-
-    /// The part of a report that the next question needs; all of it if `top` is 0.
-    fn brief_report(
-        &self,
-        call: &Call,
-        id: &str,
-        wanted: &[BriefTable],
-        top: Option<usize>,
-    ) -> Result<ToolOutput> {
-        if top == Some(0) {
-            return self.report(call, id, |_| true);
-        }
-        let (session, scope) = self.open(call)?;
-        let report = session.report_by_id(id, scope);
-        let report =
-            report.map_err(|error| RequestError::DoesNotApply(format!("{id}: {error}")))?;
-        let tables = report.tables().into_iter().map(AnswerTable::from);
         let content = AnswerContent {
-            tables: brief(tables.collect(), wanted, top, MORE),
+            tables: chosen(report.tables())?,
             ..AnswerContent::default()
         };
         self.answer(&session, content)
     }
+}
+
+fn in_full(tables: Vec<Table>) -> Vec<AnswerTable> {
+    tables.into_iter().map(AnswerTable::from).collect()
 }
 
 /// Figures of a verdict: those behind it come first.
@@ -159,7 +143,13 @@ macro_rules! tools_of_reports {
             const ABOUT: &'static str = $about;
 
             fn run(call: &Call, input: BriefInput) -> Result<ToolOutput> {
-                input.of.brief_report(call, Self::NAME, $brief, input.top)
+                input.of.report(call, Self::NAME, |tables| {
+                    let tables = in_full(tables);
+                    Ok(match input.top {
+                        Some(0) => tables,
+                        top => brief(tables, $brief, top, MORE),
+                    })
+                })
             }
         })*
     };
@@ -294,25 +284,16 @@ impl McpTool for ReportTool {
 
     fn run(call: &Call, input: ReportInput) -> Result<ToolOutput> {
         answers::reports(&[&input.report])?;
-        if let Some(table) = &input.table {
-            let (session, scope) = input.of.open(call)?;
-            let tables = session
-                .report_by_id(&input.report, scope)
-                .map(|report| report.tables())
-                .unwrap_or_default();
-            if !tables.is_empty() && tables.iter().all(|one| one.id != *table) {
-                let why = format!(
-                    "there is no table {table:?}; there are {}",
-                    joined(tables.iter().map(|table| table.id), ", ")
-                );
-                return Err(RequestError::Usage(why));
+        input.of.report(call, &input.report, |mut tables| {
+            let ids = joined(tables.iter().map(|table| table.id), ", ");
+            if let Some(wanted) = &input.table {
+                tables.retain(|table| table.id == *wanted);
+                if tables.is_empty() && !ids.is_empty() {
+                    let why = format!("there is no table {wanted:?}; there are {ids}");
+                    return Err(RequestError::Usage(why));
+                }
             }
-        }
-        input.of.report(call, &input.report, |table| {
-            input
-                .table
-                .as_ref()
-                .is_none_or(|wanted| table.id == *wanted)
+            Ok(in_full(tables))
         })
     }
 }

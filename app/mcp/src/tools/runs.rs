@@ -11,7 +11,7 @@ use super::call::BoundInput;
 use render::comparison::{self, ComparedRuns, ShownTables};
 use request::{
     AssumedFiles, AssumedValues, BaseFiles, CompareRequest, PartRequest, WhatIfRequest, answers,
-    checks, summaries,
+    checks, notes_of_side, summaries,
 };
 use session::RequestSession;
 
@@ -95,8 +95,7 @@ impl McpTool for CompareTool {
         let mut notes = Vec::new();
         for (path, session) in [(&input.base, &first), (&input.cand, &second)] {
             let said = session.iter();
-            let said = said.flat_map(|session| request::notes(session, &input.values));
-            notes.extend(said.map(|note| format!("{path}: {note}")));
+            notes.extend(said.flat_map(|one| notes_of_side(path, one, &input.values)));
         }
         if let (Some(first), Some(second)) = (first, second)
             && found.base.are_programs
@@ -104,13 +103,12 @@ impl McpTool for CompareTool {
         {
             found.program_diff = answers::instructions_that_differ(&first, &second)?;
         }
-        let trace = Path::new(&input.cand);
         let compared = ComparedRuns {
             base: &base,
             cand: &cand,
             comparison: &found,
             gates: None,
-            trace,
+            trace: Path::new(&input.cand),
             shown: ShownTables::Screen,
         };
         let tables = comparison::tables(&compared)
@@ -144,8 +142,7 @@ impl McpTool for WhatIfTool {
 
     fn run(call: &Call, input: WhatIfInput) -> Result<ToolOutput> {
         let (session, scope) = input.of.open(call)?;
-        let report = answers::prediction(&session, scope, &input.changes)?;
-        let report = report.map_err(|error| RequestError::DoesNotApply(error.to_string()))?;
+        let report = answers::prediction(&session, scope, &input.changes)??;
         let content = AnswerContent::default().with_tables(report.tables());
         input.of.answer(&session, content)
     }

@@ -3,7 +3,7 @@
 use super::prelude::*;
 
 use crate::error::json;
-use request::{CompareRequest, answers, checks};
+use request::{CompareRequest, answers, checks, notes_of_side};
 use session::Session;
 
 /// Which runs, and which part of them.
@@ -38,13 +38,8 @@ pub(super) async fn two(
             checks::check_part(&base, &part)?,
             checks::check_part(&new, &part)?,
         );
-        let of = |side: &str, session: &Session| {
-            let notes = request::notes(session, &values).into_iter();
-            notes
-                .map(|note| format!("{side}: {note}"))
-                .collect::<Vec<_>>()
-        };
-        let notes = [of("base", &base), of("new", &new)].concat();
+        let notes = notes_of_side("base", &base, &values);
+        let notes = notes.chain(notes_of_side("new", &new, &values)).collect();
         Ok(answers::compared((&base, scopes.0), (&new, scopes.1), &test, notes)?.json)
     });
     // If the client goes away, this ends here and drops the sessions.

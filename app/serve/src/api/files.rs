@@ -13,7 +13,7 @@ use futures_util::stream;
 use tokio::task::spawn_blocking;
 
 use crate::assets::{accepts, names};
-use crate::input::WholeNumber;
+use crate::input::{WholeNumber, header_text};
 use crate::runs::FileEntry;
 
 /// The type of contents without a type.
@@ -100,7 +100,7 @@ fn answer(open: OpenFile, packed: bool, headers: &HeaderMap) -> Result<Response,
     let len = open.about.len();
     let tag = tag_of(&open.about);
     let is_packed = packed && open.is_packable && accepts(headers, "gzip");
-    let text = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
+    let text = |name: HeaderName| header_text(headers, &name);
     let mut response_headers = HeaderMap::new();
     let mut set = |name: HeaderName, value: &str| {
         if let Ok(value) = HeaderValue::from_str(value) {

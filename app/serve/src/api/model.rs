@@ -12,7 +12,7 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use super::files::BYTES;
 use crate::assets::accepts;
-use request::AssumedValues;
+use request::{AssumedValues, bytes_of};
 
 /// How it is sent.
 #[derive(Deserialize, JsonSchema)]
@@ -56,10 +56,7 @@ pub(super) async fn snapshot(
         let session = state.session(id, AssumedValues::default()).await?;
         session.model().clone()
     };
-    let memory = model.memory_use();
-    let room = state
-        .room(memory.slice_bytes + memory.arg_bytes + memory.string_bytes + memory.counter_bytes)
-        .await?;
+    let room = state.room(bytes_of(&model)).await?;
     let bytes = state.heavy(move |_| {
         let bytes = model.to_snapshot();
         if !is_packed {

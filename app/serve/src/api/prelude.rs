@@ -9,5 +9,5 @@ pub(super) use schemars::JsonSchema;
 pub(super) use serde::{Deserialize, Serialize};
 
 pub(super) use crate::error::ApiError;
-pub(super) use crate::input::{InPath, Params};
+pub(super) use crate::input::{InPath, Params, check_number};
 pub(super) use crate::state::{AboutParams, Shared};

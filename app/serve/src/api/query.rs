@@ -11,7 +11,7 @@ use crate::state::Noted;
 use query::{Database, QueryLimits, SqlValue};
 
 const MOST_ROWS: usize = 100_000;
-const MOST_SECONDS: u32 = 300;
+const MOST_SECONDS: usize = 300;
 /// Most bytes of all texts of an answer.
 const MOST_BYTES: usize = 64_000_000;
 const MOST_MEMORY: usize = 512 << 20;
@@ -68,16 +68,8 @@ async fn answer(
     id: String,
     params: QueryParams,
 ) -> Result<Json<Noted<QueryRows>>, ApiError> {
-    if !(1..=MOST_ROWS).contains(&params.limit) {
-        return Err(ApiError::wrong(format!(
-            "limit: write a number from 1 to {MOST_ROWS}"
-        )));
-    }
-    if !(1..=MOST_SECONDS).contains(&params.seconds) {
-        return Err(ApiError::wrong(format!(
-            "seconds: write a number from 1 to {MOST_SECONDS}"
-        )));
-    }
+    check_number("limit", params.limit, MOST_ROWS)?;
+    check_number("seconds", params.seconds as usize, MOST_SECONDS)?;
     let limit = params.limit;
     // A query ends by its own clock, and answers before a single step of SQLite that takes longer.
     let most = Duration::from_secs(u64::from(params.seconds) + 2);
@@ -87,25 +79,22 @@ async fn answer(
         params.about,
         move |session, scope, cancel| {
             let wrong = |error: query::QueryError| ApiError::wrong(error.to_string());
-            let time = Some(Duration::from_secs(params.seconds.into()));
             let limits = QueryLimits {
                 rows: params.limit,
                 bytes: Some(MOST_BYTES),
                 memory: MOST_MEMORY,
-                time,
+                time: Some(Duration::from_secs(params.seconds.into())),
                 cancel: Arc::clone(&cancel.flag),
             };
             let found = Database::new(session, scope)
                 .and_then(|mut database| database.ask(&params.sql, &limits));
             let found = found.map_err(wrong)?;
-            let rows = found
-                .rows
-                .into_iter()
-                .map(|row| row.into_iter().map(value).collect())
-                .collect();
+            let rows = found.rows.into_iter();
             Ok(QueryRows {
                 columns: found.columns,
-                rows,
+                rows: rows
+                    .map(|row| row.into_iter().map(value).collect())
+                    .collect(),
                 truncated: found.is_truncated,
             })
         },

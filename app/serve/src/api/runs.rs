@@ -6,7 +6,7 @@ use super::prelude::*;
 use importers::InputSource;
 
 use crate::runs::{FileEntry, PlaceError, RunEntry};
-use crate::work::Cancel;
+use request::Cancel;
 use request::places::Roots;
 use session::{RunSummary, Session};
 
@@ -79,11 +79,10 @@ struct EventBytes {
 
 #[allow(clippy::unused_async, reason = "routes are asynchronous")]
 pub(super) async fn health() -> Json<Health> {
-    let has_window = crate::assets::has_window();
     Json(Health {
         status: "ok",
         version: env!("CARGO_PKG_VERSION"),
-        has_window,
+        has_window: crate::assets::has_window(),
     })
 }
 
@@ -91,22 +90,12 @@ pub(super) async fn list(
     State(state): State<Shared>,
     Params(page): Params<PageParams>,
 ) -> Result<Json<RunPage>, ApiError> {
-    if !(1..=MOST).contains(&page.limit) {
-        return Err(ApiError::wrong(format!(
-            "limit: write a number from 1 to {MOST}"
-        )));
-    }
+    check_number("limit", page.limit, MOST)?;
     let listing = state.list().await?;
     let offset = page.offset as usize;
-    let runs = listing
-        .runs
-        .iter()
-        .skip(offset)
-        .take(page.limit)
-        .map(|run| run.entry.clone())
-        .collect();
+    let runs = listing.runs.iter().skip(offset).take(page.limit);
     Ok(Json(RunPage {
-        runs,
+        runs: runs.map(|run| run.entry.clone()).collect(),
         total: listing.runs.len(),
         offset,
         errors: listing.errors.clone(),

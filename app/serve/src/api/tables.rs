@@ -125,11 +125,7 @@ pub(super) async fn rows(
     InPath((id, name)): InPath<(String, String)>,
     Params(params): Params<RowParams>,
 ) -> Result<Json<Noted<TableRows>>, ApiError> {
-    if !(1..=MOST).contains(&params.limit) {
-        return Err(ApiError::wrong(format!(
-            "limit: write a number from 1 to {MOST}"
-        )));
-    }
+    check_number("limit", params.limit, MOST)?;
     let found = state.about(id, params.about, move |session, scope, _| {
         let catalog = Catalog::new(session, scope);
         let table = catalog.table(&name).ok_or_else(|| {
