@@ -162,15 +162,9 @@ pub fn compared_summaries(
     let read = |paths: &[PathBuf]| {
         let mut runs = Vec::new();
         for path in paths {
-            let why = "this is not a summary of a run".to_owned();
-            runs.extend(
-                summaries::saved(path, &ImportOptions::default(), &())?.ok_or_else(|| {
-                    RequestError::Summary {
-                        why,
-                        path: path.clone(),
-                    }
-                })?,
-            );
+            let saved = summaries::saved(path, &ImportOptions::default(), &())?;
+            let why = "this is not a summary of a run";
+            runs.extend(saved.ok_or_else(|| RequestError::summary(path)(why))?);
         }
         Ok::<_, RequestError>(runs)
     };
@@ -248,8 +242,7 @@ pub fn prediction(
 
 /// The result of `systole whatif`.
 pub fn what_if(session: &Session, scope: Scope, request: &WhatIfRequest) -> Result<CommandAnswer> {
-    let result = prediction(session, scope, request)?;
-    let report = result.map_err(|error| RequestError::DoesNotApply(error.to_string()))?;
+    let report = prediction(session, scope, request)??;
     with_page(session, scope, ("whatif", "What if"), report)
 }
 
@@ -265,8 +258,7 @@ pub fn programs(session: &Session, scope: Scope, request: &HloRequest) -> Result
             .map(Box::new)
             .map_err(|error| RequestError::import(error, path))
     };
-    let found = request.answer(&session.context(scope), open, &())?;
-    let found = found.map_err(|error| RequestError::DoesNotApply(error.to_string()))?;
+    let found = request.answer(&session.context(scope), open, &())??;
     with_page(session, scope, ("hlo", "Programs"), found.report())
 }
 
@@ -326,10 +318,8 @@ pub fn expected(session: &Session, scope: Scope, request: &ExpectRequest) -> Res
 
 /// What `systole hlo --diff` says of the programs of two traces.
 pub fn program_diff((first, scope): (&Session, Scope), second: &Session) -> Result<CommandAnswer> {
-    let found = diff_of(first, scope, second, &())?;
-    let found = found.map_err(|error| RequestError::DoesNotApply(error.to_string()))?;
-    let document = Document::of(first, scope, ("hlo", "Programs"), Ok(found));
-    answer(&document)
+    let found = diff_of(first, scope, second, &())??;
+    answer(&Document::of(first, scope, ("hlo", "Programs"), Ok(found)))
 }
 
 /// The instructions in which two programs differ; `None` if these cannot be read whole.

@@ -288,16 +288,12 @@ impl Assumptions {
 }
 
 fn roles(path: &Path) -> Result<Arc<TrackRoles>> {
-    let (what, cure) = (
+    let cure = "write one as docs/simulators.md shows";
+    let text = read_small(path, MAX_ROLES).map_err(RequestError::unread(
         "the roles of tracks",
-        "write one as docs/simulators.md shows",
-    );
-    let text = read_small(path, MAX_ROLES).map_err(|error| RequestError::Unread {
-        what,
-        error: error.to_string(),
         cure,
-        path: path.to_owned(),
-    })?;
+        path,
+    ))?;
     let wrong = |why| RequestError::argument("roles", format!("{}: {why}", path.display()));
     TrackRoles::parse(&text).map(Arc::new).map_err(wrong)
 }

@@ -55,20 +55,15 @@ pub fn check_steps(session: &Session, StepsArg { first, last }: StepsArg) -> Res
     let Ok(steps) = session.report::<Steps>(Scope::WholeTrace) else {
         return Ok(());
     };
-    if steps
-        .steps
-        .iter()
-        .any(|step| (first..=last).contains(&step.number))
-    {
+    let mut all = steps.steps.iter();
+    if all.any(|step| (first..=last).contains(&step.number)) {
         return Ok(());
     }
     let numbers = steps.steps.iter().map(|step| step.number);
-    let (least, most) = (numbers.clone().min(), numbers.max());
-    let there = least
-        .zip(most)
-        .map_or("no steps".to_owned(), |(least, most)| {
-            format!("steps {least} to {most}")
-        });
+    let there = match (numbers.clone().min(), numbers.max()) {
+        (Some(least), Some(most)) => format!("steps {least} to {most}"),
+        _ => "no steps".to_owned(),
+    };
     Err(RequestError::argument(
         "steps",
         format!("the trace has {there}"),

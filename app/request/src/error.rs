@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use analysis::AnalysisError;
 use importers::ImportError;
 
 use session::stdin;
@@ -107,6 +108,28 @@ impl RequestError {
         }
     }
 
+    /// Tells that the file at `path`, which holds `what`, cannot be read, and how to get such a file.
+    pub fn unread<E: ToString>(
+        what: &'static str,
+        cure: &'static str,
+        path: &Path,
+    ) -> impl Fn(E) -> Self {
+        move |error| Self::Unread {
+            what,
+            error: error.to_string(),
+            cure,
+            path: path.to_owned(),
+        }
+    }
+
+    /// Tells why the saved summary at `path` cannot be used.
+    pub fn summary<E: ToString>(path: &Path) -> impl Fn(E) -> Self {
+        move |why| Self::Summary {
+            why: why.to_string(),
+            path: path.to_owned(),
+        }
+    }
+
     /// The input at `path`, or a file of the run there, cannot be opened.
     pub fn import(error: ImportError, path: &Path) -> Self {
         if matches!(error, ImportError::ProgramsMissing { .. }) {
@@ -171,6 +194,12 @@ impl RequestError {
             },
             Self::Internal(_) => INTERNAL,
         }
+    }
+}
+
+impl From<AnalysisError> for RequestError {
+    fn from(error: AnalysisError) -> Self {
+        Self::DoesNotApply(error.to_string())
     }
 }
 

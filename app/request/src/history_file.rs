@@ -248,10 +248,7 @@ fn set_aside(path: &Path, rest: &[u8]) -> io::Result<PathBuf> {
 
 /// The runs of a history, the oldest first. Lines that are damaged are counted in a warning.
 pub fn read(path: &Path, warnings: &dyn Warnings) -> Result<Vec<HistoryLine>> {
-    let wrong = |why: String| RequestError::Summary {
-        why,
-        path: path.to_owned(),
-    };
+    let wrong = RequestError::summary(path);
     let unread = |error: io::Error| match error.kind() {
         ErrorKind::FileTooLarge => {
             wrong(format!("{error}: keep only the last lines of this history"))
@@ -404,10 +401,7 @@ pub fn baseline(
             continue;
         };
         let mut run =
-            Summary::from_json(&summary.to_string()).map_err(|error| RequestError::Summary {
-                why: error.to_string(),
-                path: path.to_owned(),
-            })?;
+            Summary::from_json(&summary.to_string()).map_err(RequestError::summary(path))?;
         run.saved_in = Some(path.display().to_string());
         runs.push(run);
         seen.extend(bytes);

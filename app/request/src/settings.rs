@@ -42,23 +42,15 @@ pub struct SettingsFile {
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 struct ConfigFile {
-    #[serde(default)]
     version: Option<u32>,
-    #[serde(default)]
     thresholds: BTreeMap<String, f64>,
-    #[serde(default)]
     suppress: Vec<SuppressEntry>,
-    #[serde(default)]
     defaults: GateDefaults,
-    #[serde(default)]
     budget: Vec<Budget>,
-    #[serde(default)]
     regression: Vec<Regression>,
-    #[serde(default)]
     comparable: Comparable,
-    #[serde(default)]
     expect: Vec<Expectation>,
 }
 
@@ -84,32 +76,24 @@ impl SettingsFile {
 
     /// The file at this path.
     pub fn read(path: &Path) -> Result<Self> {
-        let path = path.to_owned();
-        let text = files::read_small(&path, MAX_FILE).map_err(|error| match error.kind() {
+        let wrong = |why| RequestError::Config {
+            why,
+            path: path.to_owned(),
+        };
+        let text = files::read_small(path, MAX_FILE).map_err(|error| match error.kind() {
             io::ErrorKind::InvalidData | io::ErrorKind::FileTooLarge => {
-                let why = format!("{error}: this is not a configuration file");
-                RequestError::Config {
-                    why,
-                    path: path.clone(),
-                }
+                wrong(format!("{error}: this is not a configuration file"))
             }
             _ => {
-                let (what, cure) = (
-                    "the configuration",
-                    "write one with `systole init`, of expectations with `systole expect --init`",
-                );
-                RequestError::Unread {
-                    what,
-                    error: error.to_string(),
-                    cure,
-                    path: path.clone(),
-                }
+                let cure =
+                    "write one with `systole init`, of expectations with `systole expect --init`";
+                RequestError::unread("the configuration", cure, path)(error)
             }
         })?;
-        match config_of(&text) {
-            Ok(config) => Ok(Self { config, path }),
-            Err(why) => Err(RequestError::Config { why, path }),
-        }
+        Ok(Self {
+            config: config_of(&text).map_err(wrong)?,
+            path: path.to_owned(),
+        })
     }
 
     /// The settings in a text.
@@ -202,15 +186,12 @@ impl SettingsFile {
     /// What is said of gates that are not evaluated.
     pub fn ignored_gates(&self) -> Option<String> {
         let (budgets, regressions) = (self.config.budget.len(), self.config.regression.len());
-        let counts = (
-            analysis::counted(budgets, "budget"),
-            analysis::counted(regressions, "regression"),
-        );
         let path = self.path.display();
         (budgets + regressions > 0).then(|| {
             format!(
                 "{} and {} of {path} are not judged: give --budget {path}",
-                counts.0, counts.1
+                analysis::counted(budgets, "budget"),
+                analysis::counted(regressions, "regression")
             )
         })
     }
@@ -299,14 +280,11 @@ fn hints(config: &ConfigFile, today: &str) -> Result<(HintOptions, Vec<String>),
                 "{hint} is suppressed without a reason: add reason = \"…\""
             ));
         }
-        let until = match until {
-            Some(until) => Some(
-                until
-                    .date
-                    .ok_or_else(|| format!("{hint}: until must be a date like 2027-03-01"))?,
-            ),
-            None => None,
+        let date = |until: Datetime| {
+            let wrong = || format!("{hint}: until must be a date like 2027-03-01");
+            until.date.ok_or_else(wrong)
         };
+        let until = until.map(date).transpose()?;
         if until.is_some_and(|until| until.to_string().as_str() < today) {
             expired.push(hint);
         } else {

@@ -29,15 +29,11 @@ pub fn saved(
     let Some((file, mut head)) = begun(path) else {
         return Ok(None);
     };
-    let wrong = |why: String| RequestError::Summary {
-        why,
-        path: path.to_owned(),
-    };
     if history_file::is_meant(&head) {
         let runs = history_file::baseline(path, None, warnings)?;
         let why = "no run of this history passed and contains what a comparison needs";
         return if runs.is_empty() {
-            Err(wrong(why.to_owned()))
+            Err(RequestError::summary(path)(why))
         } else {
             Ok(Some(runs))
         };
@@ -47,7 +43,7 @@ pub fn saved(
     }
     file.take(MAX_SUMMARY)
         .read_to_end(&mut head)
-        .map_err(|error| wrong(error.to_string()))?;
+        .map_err(RequestError::summary(path))?;
     parsed(head, path).map(Some)
 }
 
@@ -87,12 +83,8 @@ fn saved_in_bucket(path: &Path, import: &ImportOptions) -> Result<Option<Vec<Sum
 
 fn parsed(text: Vec<u8>, path: &Path) -> Result<Vec<Summary>> {
     let path = importers::shown_path(path);
-    let wrong = |why: String| RequestError::Summary {
-        why,
-        path: path.clone(),
-    };
-    let text = String::from_utf8(text).map_err(|error| wrong(error.to_string()))?;
-    let mut runs = from_json(&text).map_err(|error| wrong(error.to_string()))?;
+    let text = String::from_utf8(text).map_err(RequestError::summary(&path))?;
+    let mut runs = from_json(&text).map_err(RequestError::summary(&path))?;
     for run in &mut runs {
         run.saved_in = Some(path.display().to_string());
     }

@@ -60,11 +60,9 @@ where
     D: Deserializer<'de>,
     T: FromStr<Err: Display>,
 {
-    let text = text(from)?;
-    if text.is_empty() {
-        Ok(None)
-    } else {
-        text.parse().map(Some).map_err(D::Error::custom)
+    match text(from)?.as_str() {
+        "" => Ok(None),
+        text => text.parse().map(Some).map_err(D::Error::custom),
     }
 }
 
@@ -143,10 +141,11 @@ impl FromStr for Clock {
             .parse::<f64>()
             .map_or(f64::NAN, |number| number * scale);
         // Outside this, it is a typing error or another unit.
-        let plausible = (1.0..=100_000.0).contains(&mhz);
-        plausible
-            .then_some(Self(mhz))
-            .ok_or_else(|| "write a clock from 1 MHz to 100 GHz: 940MHz, 1.75GHz".to_owned())
+        if (1.0..=100_000.0).contains(&mhz) {
+            Ok(Self(mhz))
+        } else {
+            Err("write a clock from 1 MHz to 100 GHz: 940MHz, 1.75GHz".to_owned())
+        }
     }
 }
 
@@ -227,24 +226,20 @@ impl FromStr for RangeArg {
 
 /// A number of seconds, at most a day.
 pub fn seconds(text: &str) -> Result<Duration, String> {
-    let number = text
-        .parse::<f64>()
-        .ok()
-        .filter(|number| (0.0..=86_400.0).contains(number));
-    number
-        .map(Duration::from_secs_f64)
-        .ok_or_else(|| "write a number of seconds up to 86400".to_owned())
+    match text.parse() {
+        Ok(number @ 0.0..=86_400.0) => Ok(Duration::from_secs_f64(number)),
+        _ => Err("write a number of seconds up to 86400".to_owned()),
+    }
 }
 
 /// How long to wait for a run: seconds, or true for as long as usual.
 pub fn wait<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Duration>, D::Error> {
-    match Value::deserialize(from)? {
-        Value::Null | Value::Bool(false) => Ok(None),
-        Value::Bool(true) => seconds(USUAL_WAIT).map(Some).map_err(D::Error::custom),
-        other => seconds(&other.to_string())
-            .map(Some)
-            .map_err(D::Error::custom),
-    }
+    let text = match Value::deserialize(from)? {
+        Value::Null | Value::Bool(false) => return Ok(None),
+        Value::Bool(true) => USUAL_WAIT.to_owned(),
+        other => other.to_string(),
+    };
+    seconds(&text).map(Some).map_err(D::Error::custom)
 }
 
 /// Seconds to wait for a run unless others are given.

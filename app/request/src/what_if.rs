@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use analysis::reports::{OpRow, Ops};
+use analysis::Scope;
+use analysis::reports::Ops;
 use analysis::what_if::Scenario;
-use analysis::{Scope, glob};
 use clap::Args;
-use regex_lite::Regex;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use session::Session;
+use session::events::NamePattern;
 
 use crate::error::{RequestError, Result};
 use crate::values::Speed;
@@ -66,19 +66,12 @@ pub struct OpFactor {
 /// The named changes, at least one.
 pub fn changes(args: &WhatIfRequest, session: &Session, scope: Scope) -> Result<Vec<Scenario>> {
     let mut changes = Vec::new();
-    let slower = |speed: Speed| 1.0 / speed.0;
-    let collectives = if args.hide_collectives {
-        Some(0.0)
-    } else {
-        args.ici.map(slower)
+    let time = |is_hidden: bool, speed: Option<Speed>| {
+        let hidden = is_hidden.then_some(0.0);
+        hidden.or(speed.map(|speed| 1.0 / speed.0))
     };
-    let copies = if args.hide_copies {
-        Some(0.0)
-    } else {
-        args.copies.map(slower)
-    };
-    changes.extend(collectives.map(Scenario::Collectives));
-    changes.extend(copies.map(Scenario::Copies));
+    changes.extend(time(args.hide_collectives, args.ici).map(Scenario::Collectives));
+    changes.extend(time(args.hide_copies, args.copies).map(Scenario::Copies));
     if args.hbm.is_some() || args.flops.is_some() {
         let times = |speed: Option<Speed>| speed.map_or(1.0, |speed| speed.0);
         changes.push(Scenario::Chip {
@@ -121,13 +114,9 @@ fn of_ops(
     let ops = session
         .report::<Ops>(scope)
         .map_err(|error| wrong(error.to_string()))?;
-    let factors: BTreeMap<_, _> = match pattern.strip_prefix("re:") {
-        Some(regex) => {
-            let regex = Regex::new(regex).map_err(|error| wrong(error.to_string()))?;
-            chosen(&ops.rows, factor, |name| regex.is_match(name))
-        }
-        None => chosen(&ops.rows, factor, |name| glob(pattern, name)),
-    };
+    let names: NamePattern = pattern.parse().map_err(wrong)?;
+    let rows = ops.rows.iter().filter(|row| names.matches(&row.name));
+    let factors: BTreeMap<_, _> = rows.filter_map(|row| Some((row.op?, factor))).collect();
     if factors.is_empty() {
         return Err(wrong(format!(
             "no op has this name; the first names are {}",
@@ -138,15 +127,4 @@ fn of_ops(
         what: pattern.to_owned(),
         factors,
     })
-}
-
-fn chosen(
-    rows: &[OpRow],
-    factor: f64,
-    wanted: impl Fn(&str) -> bool,
-) -> BTreeMap<trace_model::OpId, f64> {
-    rows.iter()
-        .filter(|row| wanted(&row.name))
-        .filter_map(|row| Some((row.op?, factor)))
-        .collect()
 }

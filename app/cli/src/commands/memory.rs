@@ -99,14 +99,12 @@ fn plans_in(folder: &Path) -> Result<Vec<MemoryShortage>> {
 fn messages(path: &Path) -> Result<(Vec<MemoryShortage>, bool)> {
     let mut reader = MessageReader::beside(program_of_plan(path));
     if path.as_os_str() == STANDARD {
-        let unread = |error: std::io::Error| RequestError::Unread {
-            what: "standard input",
-            error: error.to_string(),
-            cure: "name the file",
-            path: path.to_owned(),
-        };
         read_small(path, MOST_STDIN)
-            .map_err(unread)?
+            .map_err(RequestError::unread(
+                "standard input",
+                "name the file",
+                path,
+            ))?
             .lines()
             .for_each(|line| reader.add(line));
         return Ok((reader.finish(), true));

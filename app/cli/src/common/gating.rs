@@ -74,10 +74,7 @@ fn baseline(
         if found.is_empty() {
             let why = "no other run of this history passed and contains what a comparison needs";
             if !is_kept(path) {
-                return Err(RequestError::Summary {
-                    why: why.to_owned(),
-                    path: path.to_owned(),
-                });
+                return Err(RequestError::summary(path)(why));
             }
             let path = path.display();
             stderr.warn(&format!(
