@@ -7,6 +7,7 @@ pub mod help;
 pub mod loading;
 pub mod outcome;
 pub mod output;
+pub mod process;
 pub mod programs;
 pub mod stderr;
 pub mod summaries;

@@ -3,9 +3,8 @@
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::thread;
-use std::time::Instant;
 
+use crate::common::process::ended_within;
 use crate::prelude::*;
 
 /// Where the command writes its profile, and which version it is to measure.
@@ -17,8 +16,6 @@ const PLACE: &str = "{}";
 const TAIL: u64 = 16 << 10;
 /// Lines of it that are shown when it fails.
 const SHOWN_LINES: usize = 3;
-/// How often it is asked whether it has ended.
-const TICK: Duration = Duration::from_millis(20);
 
 /// The command of a search.
 pub struct MeasuredCommand<'a> {
@@ -61,23 +58,15 @@ impl MeasuredCommand<'_> {
     }
 
     fn wait(&self, child: &mut Child) -> Result<ExitStatus, String> {
-        let end = Instant::now() + self.timeout;
-        loop {
-            match child.try_wait() {
-                Ok(Some(status)) => return Ok(status),
-                Ok(None) if Instant::now() < end => thread::sleep(TICK),
-                Ok(None) => {
-                    // It may have ended meanwhile.
-                    let _ = child.kill();
-                    let _ = child.wait();
-                    let seconds = self.timeout.as_secs();
-                    return Err(format!(
-                        "the command ran longer than {seconds} s; --timeout allows more"
-                    ));
-                }
-                Err(error) => return Err(format!("the command cannot be waited for: {error}")),
-            }
-        }
+        let ended = ended_within(child, self.timeout)
+            .map_err(|error| format!("the command cannot be waited for: {error}"))?;
+        ended.ok_or_else(|| {
+            // It may have ended meanwhile.
+            let _ = child.kill();
+            let _ = child.wait();
+            let seconds = self.timeout.as_secs();
+            format!("the command ran longer than {seconds} s; --timeout allows more")
+        })
     }
 }
 
@@ -104,12 +93,13 @@ fn tail(file: &mut File) -> String {
     let mut bytes = Vec::new();
     let length = file.metadata().map_or(0, |about| about.len());
     let start = SeekFrom::Start(length.saturating_sub(TAIL));
-    file.seek(start)
+    match file
+        .seek(start)
         .and_then(|_| file.take(TAIL).read_to_end(&mut bytes))
-        .map_or_else(
-            |_| String::new(),
-            |_| String::from_utf8_lossy(&bytes).into_owned(),
-        )
+    {
+        Ok(_) => String::from_utf8_lossy(&bytes).into_owned(),
+        Err(_) => String::new(),
+    }
 }
 
 fn last_lines(text: &str) -> String {

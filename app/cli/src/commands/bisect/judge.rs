@@ -1,32 +1,20 @@
 //! Whether a point is like the good end or the bad one: by the same comparison, with the same noise, as two runs.
 
-use analysis::compare::{
-    ChangeVerdict, CompareOptions, Comparison, MetricChange, Summary, compare,
-};
+use analysis::compare::{ChangeVerdict, CompareOptions, Comparison, Summary, compare};
 
 use super::search::Likeness;
 
-/// What the step of some runs is against others.
-struct StepChange {
-    /// Whether it differs by more than noise.
-    is_real: bool,
-    /// By how much, ps.
-    change: f64,
-}
-
-/// The comparison of the step; `None` if it is not known on both sides.
-fn step_change(compared: &Comparison) -> Option<StepChange> {
+/// How much longer the step of the second side is, ps, and whether that is more than noise; `None` if it is not known on both
+/// sides.
+fn step_change(compared: &Comparison) -> Option<(f64, bool)> {
     let step = compared.step_time()?;
-    Some(StepChange {
-        is_real: step.finding == ChangeVerdict::Changed,
-        change: step.change?,
-    })
+    Some((step.change?, step.is_real()))
 }
 
 /// Whether the ends differ by more than noise: how much longer the step of the bad end is, ps.
 pub fn ends_differ(compared: &Comparison) -> Option<f64> {
-    let step = step_change(compared)?;
-    step.is_real.then_some(step.change)
+    let (change, is_real) = step_change(compared)?;
+    is_real.then_some(change)
 }
 
 /// Whether more runs of the ends could tell more: they do not when the comparison itself is impossible.
@@ -44,15 +32,15 @@ pub fn likeness(
 ) -> Result<Likeness, String> {
     let [to_good, to_bad] = [good, bad].map(|end| compare(end, point, options));
     let steps = step_change(&to_good).zip(step_change(&to_bad));
-    let Some((from_good, from_bad)) = steps else {
+    let Some(((from_good, is_not_good), (from_bad, is_not_bad))) = steps else {
         let why = to_good.mismatch().or_else(|| to_bad.mismatch());
         return Err(
             why.unwrap_or_else(|| "its steps cannot be compared with those of the ends".to_owned())
         );
     };
-    Ok(match (from_good.is_real, from_bad.is_real) {
+    Ok(match (is_not_good, is_not_bad) {
         (false, true) => Likeness::Good,
-        (true, true) if from_good.change.abs() < from_bad.change.abs() => Likeness::Good,
+        (true, true) if from_good.abs() < from_bad.abs() => Likeness::Good,
         (true, _) => Likeness::Bad,
         (false, false) => Likeness::Unclear,
     })
@@ -68,16 +56,13 @@ pub fn part_found(
     options: &CompareOptions,
 ) -> Option<f64> {
     let change = |from, to| step_change(&compare(from, to, options));
-    let (whole, found) = (change(good, bad)?, change(before, after)?);
-    let differ = |from, to| change(from, to).is_some_and(|change| change.is_real);
-    let is_most = found.change / whole.change >= MOST;
-    let is_all = is_most || (found.is_real && !differ(good, before) && !differ(after, bad));
-    (!is_all).then_some(found.change)
+    let ((whole, _), (found, is_real)) = (change(good, bad)?, change(before, after)?);
+    let differ = |from, to| change(from, to).is_some_and(|(_, is_real)| is_real);
+    let is_all = found / whole >= MOST || (is_real && !differ(good, before) && !differ(after, bad));
+    (!is_all).then_some(found)
 }
 
 /// The median step of runs, ps.
 pub fn median_step(runs: &[Summary], options: &CompareOptions) -> Option<f64> {
-    let compared = compare(runs, runs, options);
-    let step: Option<&MetricChange> = compared.step_time();
-    Some(step?.base?.median)
+    Some(compare(runs, runs, options).step_time()?.base?.median)
 }

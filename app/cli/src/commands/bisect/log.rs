@@ -1,6 +1,6 @@
 //! The log of a search, one line of JSON for each run: a search that was stopped goes on from it.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::Write as _;
 
 use crate::prelude::*;
@@ -31,22 +31,17 @@ impl BisectLog {
         let Some(path) = path else {
             return Ok((Self { file: None }, Vec::new()));
         };
-        let before = if path.exists() {
-            read(path, question)?
-        } else {
-            Vec::new()
-        };
+        let there = path.exists().then(|| read(path, question)).transpose()?;
+        let before = there.unwrap_or_default();
         let is_new = before.is_empty();
         let cannot = RequestError::write(path);
-        let mut options = OpenOptions::new();
-        options.create(true);
         // A log without a run is begun anew.
-        let options = if is_new {
-            options.write(true).truncate(true)
+        let file = if is_new {
+            File::create(path)
         } else {
-            options.append(true)
+            File::options().append(true).open(path)
         };
-        let file = options.open(path).map_err(cannot)?;
+        let file = file.map_err(cannot)?;
         let mut log = Self {
             file: Some((file, path.to_owned())),
         };
@@ -77,11 +72,9 @@ impl BisectLog {
 
 /// The runs of a log. A line that was cut off ends it.
 fn read(path: &Path, question: &Value) -> Result<Vec<(String, LoggedRun)>> {
-    let unread = |error: String| RequestError::Unread {
-        what: "the log",
-        error,
-        cure: "name another file, which is begun anew",
-        path: path.to_owned(),
+    let unread = |error: String| {
+        let cure = "name another file, which is begun anew";
+        RequestError::unread("the log", cure, path)(error)
     };
     let text = read_small(path, MAX_LOG).map_err(|error| unread(error.to_string()))?;
     if text.trim().is_empty() {
@@ -90,16 +83,12 @@ fn read(path: &Path, question: &Value) -> Result<Vec<(String, LoggedRun)>> {
     let mut lines = text
         .lines()
         .map_while(|line| serde_json::from_str::<Value>(line).ok());
-    match lines.next() {
-        Some(first) if first["schema"] != SCHEMA => {
-            return Err(unread("it is no log of a search".to_owned()));
-        }
-        Some(first) if first["question"] != *question => {
-            let why = "it belongs to another search: other ends, another command or another list";
-            return Err(unread(why.to_owned()));
-        }
-        Some(_) => {}
-        None => return Err(unread("it is no log of a search".to_owned())),
+    let Some(first) = lines.next().filter(|first| first["schema"] == SCHEMA) else {
+        return Err(unread("it is no log of a search".to_owned()));
+    };
+    if first["question"] != *question {
+        let why = "it belongs to another search: other ends, another command or another list";
+        return Err(unread(why.to_owned()));
     }
     let mut runs = Vec::new();
     for line in lines {

@@ -62,14 +62,13 @@ pub fn run(args: &BisectArgs, stderr: &Stderr) -> Result<CommandOutcome> {
     let options = args.test.options()?;
     let loading = Loading::new(&args.assume, stderr)?;
     let folder = tempfile::tempdir().map_err(|error| RequestError::Internal(error.to_string()))?;
-    let repository = match args.over {
-        Some(_) => None,
-        None => Some(Repository::here()?),
-    };
-    let points = match (&args.over, &repository) {
-        (Some(list), _) => points::of_list(list, &args.good, &args.bad)?,
-        (None, Some(repository)) => repository.points(&args.good, &args.bad)?,
-        (None, None) => Vec::new(),
+    let here;
+    let (points, repository) = match &args.over {
+        Some(list) => (points::of_list(list, &args.good, &args.bad)?, None),
+        None => {
+            here = Repository::here()?;
+            (here.points(&args.good, &args.bad)?, Some(&here))
+        }
     };
     let (Some(first), Some(last)) = (points.first(), points.last().filter(|_| points.len() > 1))
     else {
@@ -85,10 +84,8 @@ pub fn run(args: &BisectArgs, stderr: &Stderr) -> Result<CommandOutcome> {
     for (point, run) in before {
         known.entry(point).or_default().push_back(run);
     }
-    let checkout = repository
-        .as_ref()
-        .map(|repository| repository.checkout(&folder))
-        .transpose()?;
+    let checkout = repository.map(|repository| repository.checkout(&folder));
+    let checkout = checkout.transpose()?;
     let mut bisect = Bisect {
         args,
         options,
@@ -290,8 +287,15 @@ impl Bisect<'_> {
 
     fn rows(&self) -> Vec<report::PointRow> {
         let row = |(&at, state): (&usize, &PointState)| {
-            let step_ps = judge::median_step(&self.runs[at], &self.options);
-            report::PointRow::new(&self.points[at], state, self.runs[at].len(), step_ps)
+            let (point, runs) = (&self.points[at], &self.runs[at]);
+            report::PointRow {
+                id: point.id.clone(),
+                title: point.to_string(),
+                date: point.date.clone(),
+                runs: runs.len(),
+                step_ps: judge::median_step(runs, &self.options),
+                is: report::words(state),
+            }
         };
         self.states.iter().map(row).collect()
     }

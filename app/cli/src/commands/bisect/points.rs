@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 
 use crate::prelude::*;
 use analysis::engine::environment::GitState;
+use serde::Serialize;
 use session::files::read_small;
 use tempfile::TempDir;
 
@@ -15,13 +16,14 @@ const MAX_LIST: u64 = 4 << 20;
 const MOST_POINTS: usize = 100_000;
 
 /// A commit or a line of a list.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct BisectPoint {
     /// The hash of the commit, or the line.
     pub id: String,
     /// First line of the commit's message.
     pub subject: Option<String>,
     /// When its author made it.
+    #[serde(rename = "author_date")]
     pub date: Option<String>,
     /// Whether it joins branches.
     pub is_merge: bool,
@@ -58,25 +60,21 @@ impl BisectPoint {
 
 /// Lines of a list from the good one to the bad one.
 pub fn of_list(path: &Path, good: &str, bad: &str) -> Result<Vec<BisectPoint>> {
-    let unread = |error: String| RequestError::Unread {
-        what: "the list of versions",
-        error,
-        cure: "write one version a line",
-        path: path.to_owned(),
-    };
-    let text = read_small(path, MAX_LIST).map_err(|error| unread(error.to_string()))?;
-    let lines: Vec<&str> = text
+    let cure = "write one version a line";
+    let text = read_small(path, MAX_LIST).map_err(RequestError::unread(
+        "the list of versions",
+        cure,
+        path,
+    ))?;
+    let mut lines: Vec<&str> = text
         .lines()
         .map(str::trim)
         .filter(|line| !line.is_empty() && !line.starts_with('#'))
         .collect();
     let place = |wanted: &str, flag: &'static str| {
-        let exact = lines.iter().position(|line| *line == wanted);
-        let ending = || {
-            lines
-                .iter()
-                .position(|line| line.rsplit("==").next() == Some(wanted))
-        };
+        let place_of = |fits: &dyn Fn(&str) -> bool| lines.iter().position(|line| fits(line));
+        let exact = place_of(&|line| line == wanted);
+        let ending = || place_of(&|line| line.rsplit("==").next() == Some(wanted));
         exact.or_else(ending).ok_or_else(|| {
             RequestError::argument(
                 flag,
@@ -88,18 +86,15 @@ pub fn of_list(path: &Path, good: &str, bad: &str) -> Result<Vec<BisectPoint>> {
         })
     };
     let (good, bad) = (place(good, "good")?, place(bad, "bad")?);
-    let mut chosen: Vec<&str> = lines
-        .get(good.min(bad)..=good.max(bad))
-        .unwrap_or_default()
-        .to_vec();
+    let mut chosen = lines
+        .drain(good.min(bad)..=good.max(bad))
+        .collect::<Vec<_>>();
     if good > bad {
         chosen.reverse();
     }
     let point = |line: &str| BisectPoint {
         id: line.to_owned(),
-        subject: None,
-        date: None,
-        is_merge: false,
+        ..BisectPoint::default()
     };
     Ok(chosen.into_iter().map(point).collect())
 }
@@ -163,12 +158,8 @@ impl Repository {
     /// A checkout of its own, so that the user's files stay as they are.
     pub fn checkout(&self, folder: &TempDir) -> Result<Checkout<'_>> {
         let path = folder.path().join("checkout");
-        let words = [
-            OsStr::new("worktree"),
-            OsStr::new("add"),
-            OsStr::new("--detach"),
-            path.as_os_str(),
-        ];
+        let words = ["worktree", "add", "--detach"].map(OsStr::new);
+        let words = words.into_iter().chain([path.as_os_str()]);
         git(&self.root, words).map_err(|why| {
             RequestError::Usage(format!(
                 "git cannot make another checkout (git worktree add): {why}"
@@ -203,23 +194,12 @@ pub struct Checkout<'a> {
 impl Checkout<'_> {
     /// Checks a commit out; returns the directory in which the command runs. What the command built and git ignores stays.
     pub fn at(&self, point: &BisectPoint) -> Result<PathBuf, String> {
-        git(
-            &self.path,
-            ["checkout", "--detach", "--force", "--quiet", &point.id],
-        )?;
+        let checkout = ["checkout", "--detach", "--force", "--quiet", &point.id];
+        git(&self.path, checkout)?;
         git(&self.path, ["clean", "-fdq"])?;
         if self.path.join(".gitmodules").exists() {
-            git(
-                &self.path,
-                [
-                    "submodule",
-                    "update",
-                    "--init",
-                    "--recursive",
-                    "--force",
-                    "--quiet",
-                ],
-            )?;
+            let update = "submodule update --init --recursive --force --quiet";
+            git(&self.path, update.split(' '))?;
         }
         let directory = self.path.join(&self.repository.below);
         Ok(if directory.is_dir() {
@@ -232,12 +212,8 @@ impl Checkout<'_> {
 
 impl Drop for Checkout<'_> {
     fn drop(&mut self) {
-        let words = [
-            OsStr::new("worktree"),
-            OsStr::new("remove"),
-            OsStr::new("--force"),
-            self.path.as_os_str(),
-        ];
+        let words = ["worktree", "remove", "--force"].map(OsStr::new);
+        let words = words.into_iter().chain([self.path.as_os_str()]);
         // What cannot be removed is a temporary folder, which git forgets with `git worktree prune`.
         let _ = git(&self.repository.root, words);
     }

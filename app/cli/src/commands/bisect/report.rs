@@ -1,7 +1,8 @@
 //! What a search found, in every format.
 
 use crate::commands::prelude::*;
-use analysis::compare::{Comparison, EnvironmentChange, MetricChange, signed};
+use analysis::compare::{CauseLine, Comparison, EnvironmentChange, MetricChange, signed};
+use serde::Serialize;
 
 use super::points::BisectPoint;
 use super::search::{FoundEnds, Likeness, PointState};
@@ -13,26 +14,15 @@ const SCHEMA: &str = "systole.bisect/1";
 const ENVIRONMENT: usize = 6;
 
 /// A point that was measured.
+#[derive(Serialize)]
 pub struct PointRow {
-    id: String,
-    title: String,
-    date: Option<String>,
-    runs: usize,
-    step_ps: Option<f64>,
-    is: String,
-}
-
-impl PointRow {
-    pub fn new(point: &BisectPoint, state: &PointState, runs: usize, step_ps: Option<f64>) -> Self {
-        Self {
-            id: point.id.clone(),
-            title: point.to_string(),
-            date: point.date.clone(),
-            runs,
-            step_ps,
-            is: words(state),
-        }
-    }
+    pub id: String,
+    pub title: String,
+    #[serde(rename = "author_date")]
+    pub date: Option<String>,
+    pub runs: usize,
+    pub step_ps: Option<f64>,
+    pub is: String,
 }
 
 /// `like the good side`: of the points that were known then
@@ -46,6 +36,7 @@ pub fn words(state: &PointState) -> String {
 }
 
 /// The result of a search.
+#[derive(Default)]
 pub struct BisectReport {
     statement: String,
     rows: Vec<PointRow>,
@@ -65,9 +56,7 @@ impl BisectReport {
             statement: why.clone(),
             rows,
             doubt: Some(why),
-            culprits: Vec::new(),
-            chain: None,
-            lines: Vec::new(),
+            ..Self::default()
         }
     }
 
@@ -79,24 +68,23 @@ impl BisectReport {
         compared: &Comparison,
     ) -> Self {
         let culprits = points_of(points, ends);
-        let step = step_in_words(compared);
-        let (statement, doubt) = match &culprits[..] {
-            [only] => (
+        let (which, is_only) = match &culprits[..] {
+            [only] => (named(only), true),
+            several => (
                 format!(
-                    "the first that is like the bad end is {}: {step}",
-                    named(only)
-                ),
-                None,
-            ),
-            several => {
-                let why = format!(
-                    "the first that is like the bad end is one of {}, because those before the last could not be measured",
+                    "one of {}, because those before the last could not be measured",
                     several.len()
-                );
-                (format!("{why}: {step}"), Some(why))
-            }
+                ),
+                false,
+            ),
         };
-        Self::of(rows, (statement, doubt), culprits, compared)
+        let found = format!("the first that is like the bad end is {which}");
+        Self {
+            statement: format!("{found}: {}", step_in_words(compared)),
+            doubt: (!is_only).then_some(found),
+            culprits,
+            ..Self::of(rows, compared)
+        }
     }
 
     /// The points that a search ended with explain only this part of the whole change, ps.
@@ -116,29 +104,22 @@ impl BisectReport {
             place(ends.bad)
         );
         let is_change = compared.step_time().is_some_and(MetricChange::is_real);
-        let culprits = if is_change {
-            points_of(points, ends)
-        } else {
-            Vec::new()
-        };
-        let statement = format!(
-            "{why}; search what is left with other ends: {}",
-            step_in_words(compared)
-        );
-        Self::of(rows, (statement, Some(why)), culprits, compared)
+        let culprits = is_change.then(|| points_of(points, ends));
+        Self {
+            statement: format!(
+                "{why}; search what is left with other ends: {}",
+                step_in_words(compared)
+            ),
+            doubt: Some(why),
+            culprits: culprits.unwrap_or_default(),
+            ..Self::of(rows, compared)
+        }
     }
 
-    fn of(
-        rows: Vec<PointRow>,
-        (statement, doubt): (String, Option<String>),
-        culprits: Vec<BisectPoint>,
-        compared: &Comparison,
-    ) -> Self {
+    /// The points that were measured, and what the comparison of two of them says.
+    fn of(rows: Vec<PointRow>, compared: &Comparison) -> Self {
         Self {
-            statement,
             rows,
-            doubt,
-            culprits,
             chain: Some(json!({
                 "step": compared.step_time(),
                 "work": compared.brief.work,
@@ -147,6 +128,7 @@ impl BisectReport {
                 "causes": compared.causes,
             })),
             lines: lines(compared),
+            ..Self::default()
         }
     }
 
@@ -198,20 +180,13 @@ impl BisectReport {
     }
 
     fn json(&self) -> Value {
-        let culprit = |point: &BisectPoint| json!({ "id": point.id, "subject": point.subject, "author_date": point.date, "is_merge": point.is_merge });
-        let row = |row: &PointRow| {
-            json!({
-                "id": row.id, "title": row.title, "author_date": row.date, "runs": row.runs, "step_ps": row.step_ps,
-                "is": row.is,
-            })
-        };
         json!({
             "schema": SCHEMA,
             "statement": self.statement,
             "is_found": self.doubt.is_none(),
-            "culprits": self.culprits.iter().map(culprit).collect::<Vec<_>>(),
+            "culprits": self.culprits,
             "change": self.chain,
-            "points": self.rows.iter().map(row).collect::<Vec<_>>(),
+            "points": self.rows,
         })
     }
 
@@ -267,15 +242,7 @@ fn lines(compared: &Comparison) -> Vec<String> {
     let mut lines: Vec<String> = work.into_iter().chain(environment).collect();
     match &compared.causes {
         Some(causes) => {
-            let line = |line: &analysis::compare::CauseLine| {
-                let parts = [
-                    Some(line.instructions.clone()),
-                    line.source.clone(),
-                    Some(signed(line.change_ps)),
-                ];
-                joined(parts.into_iter().flatten(), " · ")
-            };
-            lines.extend(causes.lines.iter().map(line));
+            lines.extend(causes.lines.iter().map(CauseLine::moved));
             lines.push(causes.unexplained(causes.lines.len()));
         }
         None => lines.extend(compared.brief.conclusion.as_deref().map(sentence)),

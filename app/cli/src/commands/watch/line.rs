@@ -1,10 +1,11 @@
 //! The line that is said of a run.
 
 use crate::prelude::*;
+use serde::Serialize;
 use trace_model::Picos;
 
 /// What is said of a run.
-#[derive(Default)]
+#[derive(Default, Serialize)]
 pub(super) struct RunLine<'a> {
     pub(super) run: &'a str,
     pub(super) status: &'static str,
@@ -41,10 +42,8 @@ impl<'a> RunLine<'a> {
             || "no steps".to_owned(),
             |ps| format!("step {}", Picos::from_ps(ps as i64)),
         );
-        let lost = self
-            .lost
-            .as_ref()
-            .map_or_else(String::new, |lost| format!("damaged: {lost}  "));
+        let lost = self.lost.as_ref();
+        let lost = lost.map_or_else(String::new, |lost| format!("damaged: {lost}  "));
         format!(
             "{}  {}  {step}  {lost}{}\n",
             self.run,
@@ -79,11 +78,6 @@ impl<'a> RunLine<'a> {
     }
 
     pub(super) fn json(&self) -> String {
-        let line = json!({
-            "run": self.run, "status": self.status, "step_ps": self.step_ps, "steps": self.steps,
-            "verdict": self.verdict, "change": self.change, "lost": self.lost, "failed": self.failed,
-            "inconclusive": self.inconclusive, "error": self.error,
-        });
-        format!("{line}\n")
+        format!("{}\n", json!(self))
     }
 }

@@ -3,16 +3,14 @@
 use std::io::Write as _;
 use std::process::{Child, Command, Stdio};
 use std::thread;
-use std::time::Instant;
 
 use crate::commands::prelude::*;
+use crate::common::process::ended_within;
 
 use super::line::RunLine;
 
 /// How long a command may run: the next run must be judged, too.
 const MOST: Duration = Duration::from_mins(1);
-/// How often it is looked whether it has ended.
-const TICK: Duration = Duration::from_millis(20);
 
 /// Who is told of a run.
 #[derive(Debug, Args)]
@@ -146,17 +144,12 @@ fn end(child: &mut Child) {
 }
 
 fn wait(child: &mut Child) -> Result<(), String> {
-    let begun = Instant::now();
-    loop {
-        match child.try_wait() {
-            Ok(Some(status)) if status.success() => return Ok(()),
-            Ok(Some(status)) => return Err(format!("the command ended with {status}")),
-            Ok(None) if begun.elapsed() < MOST => thread::sleep(TICK),
-            Ok(None) => {
-                end(child);
-                return Err(format!("the command was ended after {} s", MOST.as_secs()));
-            }
-            Err(error) => return Err(error.to_string()),
+    match ended_within(child, MOST).map_err(|error| error.to_string())? {
+        Some(status) if status.success() => Ok(()),
+        Some(status) => Err(format!("the command ended with {status}")),
+        None => {
+            end(child);
+            Err(format!("the command was ended after {} s", MOST.as_secs()))
         }
     }
 }
