@@ -196,8 +196,9 @@ fn instructions(ops: &[CountedOp<'_>], times: &TimesOfSides) -> Option<String> {
 }
 
 fn number(count: usize) -> String {
-    let word = NUMBERS.get(count).map(ToString::to_string);
-    word.unwrap_or_else(|| count.to_string())
+    NUMBERS
+        .get(count)
+        .map_or_else(|| count.to_string(), |word| (*word).to_owned())
 }
 
 /// `fusion.1 slower and 2 more ops`: those that both sides have, largest change first.

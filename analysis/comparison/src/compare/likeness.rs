@@ -26,9 +26,6 @@ pub(super) fn model_file(ops: &[OpTimes]) -> Option<String> {
             *files.entry(path).or_default() += op.middle_ps;
         }
     }
-    fn name(path: &str) -> &str {
-        path.rsplit('/').next().unwrap_or_default()
-    }
     let is_model = |path: &str| path.contains("/models/") || name(path).contains("model");
     let most = |named: bool| {
         let files = files.iter().filter(|(path, _)| !named || is_model(path));
@@ -36,6 +33,11 @@ pub(super) fn model_file(ops: &[OpTimes]) -> Option<String> {
     };
     let (path, _) = most(true).or_else(|| most(false))?;
     Some(name(path).to_owned())
+}
+
+/// The last part of a path.
+fn name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or_default()
 }
 
 /// Element types of the weights of matrix products, most time first: `bf16, s8`. `None` if no operand is known.
