@@ -117,8 +117,21 @@ fn headline(place: &Place, lines: &str) -> String {
     let output = place.run(&args);
     assert!(output.status.success(), "{}", stderr(&output));
     let page = place.read("page.html");
-    let (_, after) = page.split_once("<h1>").unwrap();
-    after.split_once("</h1>").unwrap().0.to_owned()
+    let (_, after) = page.split_once("<h1>").expect("a headline");
+    let (headline, _) = after.split_once("</h1>").expect("its end");
+    headline.to_owned()
+}
+
+/// These lines with changes, by number of the run.
+fn changed(lines: &str, change: impl Fn(usize, &mut Value)) -> String {
+    let mut out = String::new();
+    for (run, line) in lines.lines().enumerate() {
+        let mut line: Value = serde_json::from_str(line).expect("a line of JSON");
+        change(run, &mut line);
+        out.push_str(&line.to_string());
+        out.push('\n');
+    }
+    out
 }
 
 /// Lines of runs whose steps take so many microseconds, hardly more or less.
@@ -172,17 +185,11 @@ fn every_change_is_told_in_order() {
 fn a_change_that_was_not_recorded_is_no_single_run() {
     let place = Place::empty();
     let steps = repeated(&[(10, 100.0), (10, 120.0), (10, 120.0)]);
-    let lines: String = runs(steps)
-        .lines()
-        .enumerate()
-        .map(|(run, line)| {
-            let mut line: Value = serde_json::from_str(line).unwrap();
-            if (10..20).contains(&run) {
-                line["metrics"]["step.time_ps"] = Value::Null;
-            }
-            format!("{line}\n")
-        })
-        .collect();
+    let lines = changed(&runs(steps), |run, line| {
+        if (10..20).contains(&run) {
+            line["metrics"]["step.time_ps"] = Value::Null;
+        }
+    });
     let said = headline(&place, &lines);
     assert!(
         said.ends_with("between runs run09 and run20, of which the 10 between did not record it"),
@@ -194,14 +201,9 @@ fn a_change_that_was_not_recorded_is_no_single_run() {
 fn runs_of_one_path_are_told_apart_by_their_numbers() {
     let place = Place::empty();
     let lines = runs(repeated(&[(8, 100.0), (8, 120.0)])).replace("logs/run", "logs/run/");
-    let alike: String = lines
-        .lines()
-        .map(|line| {
-            let mut line: Value = serde_json::from_str(line).unwrap();
-            line["inputs"][0]["path"] = json!("/runs/host.xplane.pb");
-            format!("{line}\n")
-        })
-        .collect();
+    let alike = changed(&lines, |_, line| {
+        line["inputs"][0]["path"] = json!("/runs/host.xplane.pb");
+    });
     let said = headline(&place, &alike);
     assert!(said.contains("with run 9 (host) (commit"), "{said}");
 }
@@ -216,26 +218,22 @@ fn recorded(place: &Place, change: impl Fn(&mut Value)) -> String {
     place.write("host.xplane.pb", &xspace_bytes(&spec.session()));
     place.write("one.jsonl", b"");
     place.run(&["analyze", "host.xplane.pb", "--history", "one.jsonl"]);
-    let one: Value = serde_json::from_str(place.read("one.jsonl").trim()).unwrap();
-    let run = |run: usize| {
-        let mut line = one.clone();
+    changed(&place.read("one.jsonl").repeat(20), |run, line| {
         line["inputs"][0]["fingerprint"] = json!(format!("xxh3-128:{run:032x}"));
         if run >= 10 {
-            line["metrics"]["step.time_ps"] =
-                json!(line["metrics"]["step.time_ps"].as_f64().unwrap() * 2.0);
-            change(&mut line);
+            let step = line["metrics"]["step.time_ps"].as_f64();
+            line["metrics"]["step.time_ps"] = json!(step.expect("a step time") * 2.0);
+            change(line);
         }
-        format!("{line}\n")
-    };
-    (0..20).map(run).collect()
+    })
 }
 
 #[test]
 fn only_runs_of_the_work_of_the_newest_are_compared() {
+    type Change = fn(&mut Value);
     let place = Place::empty();
     let same = headline(&place, &recorded(&place, |_| {}));
     assert!(same.starts_with("Step time rose by 100.0 %"), "{same}");
-    type Change = fn(&mut Value);
     let others: [(&str, Change); 4] = [
         ("devices (1 against 2)", |line| {
             line["summary"]["facts"]["devices"] = json!(2);

@@ -41,10 +41,8 @@ pub fn run(args: &HistoryArgs, stderr: &Stderr) -> Result<CommandOutcome> {
     let mut lines = history_file::read(&args.path, stderr)?;
     let mut before = None;
     if args.last > 0 && lines.len() > args.last {
-        let earlier = lines.drain(..lines.len() - args.last);
-        before = earlier
-            .filter(|line| line.number(STEP).is_some())
-            .next_back();
+        let mut earlier = lines.drain(..lines.len() - args.last);
+        before = earlier.rfind(|line| line.number(STEP).is_some());
     }
     let summaries: Vec<Option<Summary>> = lines.iter().map(HistoryLine::summary).collect();
     let changes = changes(&lines, &summaries, before.as_ref());
