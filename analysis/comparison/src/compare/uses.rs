@@ -168,7 +168,7 @@ pub(super) fn uses(
         sum.add(op, time_use, side);
     }
     for ((part, cause), times) in rest {
-        if *times != [0.0; 2] {
+        if times.iter().any(|time| *time != 0.0) {
             let sum = sums
                 .entry(use_of_rest(*part, cause.as_deref()))
                 .or_default();

@@ -315,8 +315,8 @@ mod tests {
                 "x".repeat(40)
             )
         };
-        let names = vec![long("1"), long("2"), "b".to_owned()];
-        let short = shortened(names.clone());
+        let names = [long("1"), long("2"), "b".to_owned()];
+        let short = shortened(&names);
         assert_eq!(
             short
                 .iter()
@@ -325,10 +325,10 @@ mod tests {
             3
         );
         assert_eq!(short[2], "b");
-        let alike = vec![
+        let alike = [
             "y".repeat(50) + "a" + &"y".repeat(50),
             "y".repeat(50) + "b" + &"y".repeat(50),
         ];
-        assert_eq!(shortened(alike.clone()), alike);
+        assert_eq!(shortened(&alike), alike);
     }
 }

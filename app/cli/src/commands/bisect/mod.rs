@@ -63,12 +63,11 @@ pub fn run(args: &BisectArgs, stderr: &Stderr) -> Result<CommandOutcome> {
     let loading = Loading::new(&args.assume, stderr)?;
     let folder = tempfile::tempdir().map_err(|error| RequestError::Internal(error.to_string()))?;
     let here;
-    let (points, repository) = match &args.over {
-        Some(list) => (points::of_list(list, &args.good, &args.bad)?, None),
-        None => {
-            here = Repository::here()?;
-            (here.points(&args.good, &args.bad)?, Some(&here))
-        }
+    let (points, repository) = if let Some(list) = &args.over {
+        (points::of_list(list, &args.good, &args.bad)?, None)
+    } else {
+        here = Repository::here()?;
+        (here.points(&args.good, &args.bad)?, Some(&here))
     };
     let (Some(first), Some(last)) = (points.first(), points.last().filter(|_| points.len() > 1))
     else {
