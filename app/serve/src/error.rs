@@ -7,7 +7,6 @@ use maud::{DOCTYPE, html};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::state::Noted;
 use request::{ErrorCodes, RequestError};
 
 /// Style of a page with a message.
@@ -163,16 +162,6 @@ impl From<RequestError> for ApiError {
 
 pub(super) fn json(text: String) -> Response {
     ([(header::CONTENT_TYPE, "application/json")], text).into_response()
-}
-
-/// A document, an object, with the notes as its first field.
-pub(super) fn noted_json(Noted { answer, notes }: Noted<String>) -> Result<Response, ApiError> {
-    if notes.is_empty() {
-        return Ok(json(answer));
-    }
-    let notes = serde_json::to_string(&notes).map_err(RequestError::from)?;
-    let rest = answer.trim_start().trim_start_matches('{');
-    Ok(json(format!("{{\"notes\":{notes},{rest}")))
 }
 
 impl IntoResponse for ApiError {

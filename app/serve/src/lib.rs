@@ -17,6 +17,7 @@ mod error;
 mod guard;
 mod input;
 mod mcp;
+mod noted;
 mod page;
 mod runs;
 mod server;

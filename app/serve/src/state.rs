@@ -11,13 +11,14 @@ use tokio::sync::{Mutex as AsyncMutex, OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
 use super::error::ApiError;
+use super::noted::Noted;
 use super::runs::{FileEntry, Listing, RunList, ServedRun};
 use super::work::Work;
 use request::{
     AssumedValues, Cancel, ChipArg, OpenTraces, PartRequest, RequestError, Text, checks,
 };
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use session::{RequestSession, Session};
 use trace_model::{Source, TraceModel, locked};
 
@@ -40,17 +41,6 @@ pub(super) struct AboutParams {
     pub part: PartRequest,
     #[serde(flatten)]
     pub values: AssumedValues,
-}
-
-/// An answer, and what to know beside it.
-#[derive(Serialize, JsonSchema)]
-#[schemars(rename = "{T}")]
-pub(super) struct Noted<T> {
-    #[serde(flatten)]
-    pub answer: T,
-    /// Arguments that change nothing, and what else to know of the answer.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub notes: Vec<String>,
 }
 
 /// The runs, the traces that are open, and the work that is done.

@@ -4,7 +4,6 @@ use facts::StepSource;
 use facts::prelude::*;
 
 use super::environment;
-use super::headline::differing;
 use super::odd_devices::{other_device_steps, other_stragglers};
 use super::summary::{HealthFact, ProgramFacts, StepFacts, Summary};
 use super::traffic::other_traffic;
@@ -137,6 +136,21 @@ fn health(run: &Summary, other: &Summary) -> String {
         (true, false) => "nothing else".to_owned(),
         (false, _) => found.join(", "),
     }
+}
+
+/// `device (TPU v5 Lite against TPU v6 Lite), devices (1 against 4)`
+pub(super) fn differing(found: Vec<&Difference>) -> String {
+    joined(
+        found.into_iter().map(|found| {
+            format!(
+                "{} ({} against {})",
+                found.title.to_lowercase(),
+                found.base,
+                found.cand
+            )
+        }),
+        ", ",
+    )
 }
 
 /// In what two runs differ so that they are no points of one series, in words: what `compare` refuses or calls other work, the

@@ -5,7 +5,7 @@ use facts::prelude::*;
 use super::attribution::Attribution;
 use super::cause_lines::CauseChain;
 use super::change::{ChangeVerdict, ENOUGH_RUNS, MetricChange};
-use super::comparable::UNKNOWN;
+use super::comparable::{UNKNOWN, differing};
 use super::comparison::Comparison;
 use super::run_loop::{LoopChange, signed};
 use super::{Difference, Weight};
@@ -137,21 +137,6 @@ impl Comparison {
         };
         Some(format!("the {side} incomplete, {lost}"))
     }
-}
-
-/// `device (TPU v5 Lite against TPU v6 Lite), devices (1 against 4)`
-pub(super) fn differing(found: Vec<&Difference>) -> String {
-    joined(
-        found.into_iter().map(|found| {
-            format!(
-                "{} ({} against {})",
-                found.title.to_lowercase(),
-                found.base,
-                found.cand
-            )
-        }),
-        ", ",
-    )
 }
 
 /// `the median step is slower by 3.000 ms (10.00 ms to 13.00 ms, +30.00 %)`

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::{compare, files, model, reports, runs, tables};
 use crate::error::{Problem, json as json_answer};
-use crate::state::Noted;
+use crate::noted::Noted;
 
 /// Where schemas are in the document.
 const SCHEMAS: &str = "/components/schemas";

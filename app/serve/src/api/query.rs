@@ -7,7 +7,7 @@ use super::prelude::*;
 use serde_json::{Value, json};
 
 use crate::input::JsonBody;
-use crate::state::Noted;
+use crate::noted::Noted;
 use query::{Database, QueryLimits, SqlValue};
 
 const MOST_ROWS: usize = 100_000;

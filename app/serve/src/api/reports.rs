@@ -3,7 +3,7 @@
 use super::prelude::*;
 use axum::http::HeaderName;
 
-use crate::error::noted_json;
+use crate::noted::noted_json;
 use request::{DigestRequest, RequestError, answers};
 
 /// Entries of a list, as on the command line.

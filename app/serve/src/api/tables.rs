@@ -3,7 +3,7 @@
 use super::prelude::*;
 use serde_json::{Value, json};
 
-use crate::state::Noted;
+use crate::noted::Noted;
 use session::tables::{Catalog, DataColumn, DataTable, Value as Cell};
 
 /// Rows of an answer.
