@@ -51,4 +51,4 @@ def translated() -> Iterator[None]:
         message, code = failed.args
         if code == 130:
             raise KeyboardInterrupt from None
-        raise error_of(message.replace("--wait waits", "the argument wait waits"), code) from None
+        raise error_of(message.replace("ask again when", "the argument wait waits until"), code) from None
