@@ -14,7 +14,7 @@ pub(super) struct Noted<T> {
     #[serde(flatten)]
     pub answer: T,
     /// Arguments that change nothing, and what else to know of the answer.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
 
