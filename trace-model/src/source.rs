@@ -128,6 +128,17 @@ impl Source {
     /// their starts are further apart, they belong to different sessions or a host's clock is wrong.
     pub const MOST_APART_NS: i64 = 10 * 60 * 1_000_000_000;
 
+    /// The name of the fact why a program has no times.
+    pub const NOT_PLAYED: &str = "not played";
+
+    /// The value of a fact.
+    pub fn fact(&self, name: &str) -> Option<&str> {
+        let mut facts = self.facts.iter();
+        facts
+            .find_map(|(own, value)| (own == name).then_some(value))
+            .map(String::as_str)
+    }
+
     /// Unix time of [`Timestamp::ZERO`](crate::Timestamp::ZERO) in nanoseconds, before any shift. It comes from the
     /// file's own times if they count from 1970, otherwise from the start of the session.
     pub fn zero_unix_ns(&self) -> Option<i64> {

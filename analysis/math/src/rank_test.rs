@@ -35,12 +35,10 @@ pub fn rank_test_inflated(first: &[f64], second: &[f64], inflation: f64) -> Opti
     let (ranks, ties) = ranks(&all);
     let rank_sum: f64 = ranks.iter().take(first.len()).sum();
     let u = rank_sum - m * (m + 1.0) / 2.0;
-    let is_exact = |up_to| inflation <= 1.0 && all.len() <= up_to;
-    let pairs = first.len() * second.len();
-    let has_few = first.len().min(second.len()) <= FEW && pairs <= FEW_PAIRS && inflation <= 1.0;
-    let p = if ties == 0.0 && (is_exact(EXACT_UP_TO) || has_few) {
+    let is_independent = inflation <= 1.0;
+    let p = if ties == 0.0 && is_independent && is_exact(first.len(), second.len()) {
         exact_p(u.min(m * n - u), first.len(), second.len())
-    } else if is_exact(EXACT_TIES_UP_TO) {
+    } else if is_independent && all.len() <= EXACT_TIES_UP_TO {
         exact_p_of_ties(&ranks, first.len())
     } else {
         let total = m + n;
@@ -88,6 +86,11 @@ fn exact_p_of_ties(ranks: &[f64], chosen: usize) -> f64 {
 /// The smallest p that independent sets of these sizes can have: that of the two orders in which they are separated.
 pub fn least_p_of_counts(m: usize, n: usize) -> f64 {
     (2.0 / binomial(m + n, m)).min(1.0)
+}
+
+/// Whether the distribution of U is found exactly for sets of these sizes without ties.
+fn is_exact(m: usize, n: usize) -> bool {
+    m + n <= EXACT_UP_TO || (m.min(n) <= FEW && m * n <= FEW_PAIRS)
 }
 
 /// Twice the probability of a U of at most `u` when all orders are equally likely.
@@ -142,7 +145,7 @@ pub fn shift_range(first: &[f64], second: &[f64], alpha: f64) -> Option<(f64, f6
     shifts.sort_by(f64::total_cmp);
     let (m, n) = (first.len(), second.len());
     let p_below = |u: usize| {
-        if m + n <= EXACT_UP_TO {
+        if is_exact(m, n) {
             return exact_p(u as f64, m, n);
         }
         let (m, n) = (m as f64, n as f64);

@@ -3,7 +3,7 @@
 use crate::Warnings;
 use crate::error::{RequestError, Result};
 use crate::places::check_place;
-use analysis::compare::{Summary, SummaryInput, bytes_of};
+use analysis::compare::{Summary, SummaryInput, fingerprints};
 use analysis::gates::{GateLevel, GatesReport, GatesVerdict, Status};
 use analysis::math::stats::median;
 use importers::{ListedFile, ListedRun};
@@ -391,11 +391,11 @@ pub fn baseline(
     }
     let lines = read(path, warnings)?;
     let mut seen: Vec<_> = judged
-        .and_then(|run| bytes_of(&run.inputs))
+        .and_then(|run| fingerprints(&run.inputs))
         .into_iter()
         .collect();
     for line in lines.iter().rev().filter(|line| !line.failed()) {
-        let bytes = bytes_of(&line.inputs);
+        let bytes = fingerprints(&line.inputs);
         let is_seen = bytes.as_ref().is_some_and(|bytes| seen.contains(bytes));
         let Some(summary) = line.summary.as_ref().filter(|_| !is_seen) else {
             continue;

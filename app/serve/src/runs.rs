@@ -255,10 +255,12 @@ fn runs_of(
             let mut runs: Vec<_> = runs.into_iter().map(named).collect();
             // Profiles beside the runs; those of a bucket cost another question.
             let beside = (!is_remote).then(|| importers::beside_runs(place, progress));
-            for path in beside.transpose()?.unwrap_or_default() {
-                let listed = listed_file(&path, progress)?;
-                runs.push((path, None, listed));
-            }
+            let beside = beside.transpose()?.unwrap_or_default().into_iter();
+            // One that has gone meanwhile hides no other run.
+            runs.extend(beside.filter_map(|path| {
+                let listed = listed_file(&path, progress).ok()?;
+                Some((path, None, listed))
+            }));
             Ok(runs.into_iter().map(served).collect())
         }
         Err(ImportError::NothingFound { what }) => match listed_file(place, progress) {

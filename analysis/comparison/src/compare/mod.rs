@@ -85,7 +85,7 @@ pub use matching::{MatchedBy, Matching, OpPair};
 pub use metrics::{METRICS, MetricScope, SummaryMetric};
 pub use predicted::are_computed;
 pub use programs::ProgramComparison;
-pub use repeated::{bytes_of, is_same_capture, on_both_sides, without_repeated};
+pub use repeated::{fingerprints, is_same_capture, on_both_sides, without_repeated};
 pub(crate) use run_loop::compilations_in_loop;
 pub use run_loop::{LOOP_COMPILATIONS, LOOP_STEP, LoopChange, SLOW_SHARE, signed};
 pub(crate) use run_spread::{RunSpread, assumed_limit_percent};

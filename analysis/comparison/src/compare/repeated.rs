@@ -46,12 +46,12 @@ pub fn on_both_sides(base: &[Summary], cand: &[Summary]) -> Vec<String> {
 
 /// Whether two runs were read from the same bytes.
 pub fn is_same_capture(first: &Summary, second: &Summary) -> bool {
-    let first = bytes_of(&first.inputs);
-    first.is_some_and(|first| Some(first) == bytes_of(&second.inputs))
+    let first = fingerprints(&first.inputs);
+    first.is_some_and(|first| Some(first) == fingerprints(&second.inputs))
 }
 
 /// What identifies the bytes of a run; `None` if that is not known of all its files.
-pub fn bytes_of(inputs: &[SummaryInput]) -> Option<Vec<&str>> {
+pub fn fingerprints(inputs: &[SummaryInput]) -> Option<Vec<&str>> {
     let files = inputs.iter().map(|input| input.fingerprint.as_deref());
     let files: Option<Vec<&str>> = files.collect();
     let mut files = files.filter(|files| !files.is_empty())?;

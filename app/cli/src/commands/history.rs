@@ -2,13 +2,13 @@
 
 use super::prelude::*;
 use analysis::compare::{
-    LOOP_COMPILATIONS, RunLevels, Summary, TestOptions, bytes_of, other_series,
+    LOOP_COMPILATIONS, RunLevels, Summary, TestOptions, fingerprints, other_series,
 };
 use analysis::{LowerBound, distinct, shortened_path};
 use render::html::history::{self, HistoryNumber, HistoryRun};
 use request::history_file;
 use request::history_file::HistoryLine;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The number whose changes are shown.
 const STEP: &str = "step.time_ps";
@@ -96,10 +96,10 @@ struct RunSeries {
 impl RunSeries {
     fn of(lines: &[HistoryLine], summaries: &[Option<Summary>]) -> Self {
         let newest = summaries.iter().flatten().next_back();
-        let (mut kept, mut seen) = (Vec::new(), Vec::new());
+        let (mut kept, mut seen) = (Vec::new(), BTreeSet::new());
         let mut left_out = BTreeMap::<String, u64>::new();
         for (at, (line, summary)) in lines.iter().zip(summaries).enumerate() {
-            let bytes = bytes_of(&line.inputs);
+            let bytes = fingerprints(&line.inputs);
             let is_again = bytes.as_ref().is_some_and(|bytes| seen.contains(bytes));
             let other = newest.zip(summary.as_ref());
             let why = match other.and_then(|(newest, run)| other_series(run, newest)) {

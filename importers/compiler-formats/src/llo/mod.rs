@@ -36,7 +36,7 @@ use std::path::{Path, PathBuf};
 use importer_common::prelude::*;
 use input::ImportError;
 use input::source::is_within;
-use trace_model::{Bundles, CodeText, EmptyRuns, VmemUse};
+use trace_model::{Bundles, CodeText, EmptyRuns, Source, VmemUse};
 
 use code::BundleTexts;
 
@@ -211,10 +211,9 @@ fn write(
             }
             out.source_mut().facts.push(("LLO tables".to_owned(), what));
         } else if is_named && !is_meant {
-            let facts = out.sources().iter().flat_map(|source| &source.facts);
-            let mut unplayed = facts.filter(|(name, _)| name == xla::NOT_PLAYED);
-            let why = match unplayed.next() {
-                Some((_, why)) => {
+            let mut sources = out.sources().iter();
+            let why = match sources.find_map(|source| source.fact(Source::NOT_PLAYED)) {
+                Some(why) => {
                     format!("its tables ({tables}) were matched with no op, because {why}")
                 }
                 None => format!("no op of this program matches its tables ({tables})"),

@@ -33,7 +33,7 @@ use std::io::Read;
 
 use hlo::TextProgram;
 use importer_common::prelude::*;
-use trace_model::{Caveat, ProgramBytes};
+use trace_model::{Caveat, ProgramBytes, Source};
 
 use machine::MachineModel;
 pub(crate) use machine::chip_named;
@@ -51,8 +51,6 @@ pub struct ScheduledHlo;
 pub const SCHEDULED_HLO: &str = "scheduled-hlo";
 /// Name of the fact that holds the chip of a program.
 pub(crate) const CHIP: &str = "chip";
-/// The fact why a program has no times.
-pub(crate) const NOT_PLAYED: &str = "not played";
 
 static FORMAT: TraceFormat = TraceFormat {
     id: SCHEDULED_HLO,
@@ -117,7 +115,9 @@ impl Importer for ScheduledHlo {
                     // Nor is it that the chip is not known.
                     Err(why) if options.programs_only => {
                         not_played(&read, out);
-                        out.source_mut().facts.push((NOT_PLAYED.to_owned(), why));
+                        out.source_mut()
+                            .facts
+                            .push((Source::NOT_PLAYED.to_owned(), why));
                         add_program(&read, blob, text.len(), out);
                         return Ok(());
                     }

@@ -14,7 +14,7 @@
 mod levers;
 
 use facts::prelude::*;
-use trace_model::{Bundles, Caveat};
+use trace_model::{Bundles, Caveat, Source};
 
 use crate::ops::op_stats::{OpRow, Ops};
 
@@ -129,13 +129,12 @@ impl Analysis for Code {
     const TITLE: &str = "Code of ops";
 
     fn run(cx: &Context<'_>) -> Result<CodeReport> {
-        // As the importer of programs names it.
-        let mut facts = cx.model.sources().iter().flat_map(|source| &source.facts);
-        if let Some((_, why)) = facts.find(|(name, _)| name == "not played") {
-            let what = format!("no op of this program is known, because {why}");
-            return Err(AnalysisError::NotApplicable(what));
-        }
         if cx.model.ops().iter().all(|op| op.bundles.is_none()) {
+            let mut sources = cx.model.sources().iter();
+            if let Some(why) = sources.find_map(|source| source.fact(Source::NOT_PLAYED)) {
+                let what = format!("no op of this program is known, because {why}");
+                return Err(AnalysisError::NotApplicable(what));
+            }
             let what = "no code of these ops was read: compile with LIBTPU_INIT_ARGS=\"--xla_jf_dump_to=DIR \
                         --xla_jf_dump_llo_text=true\" and name DIR with --llo, or lay it beside the HLO text; where that \
                         was done, systole doctor says why";
