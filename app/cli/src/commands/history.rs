@@ -317,13 +317,7 @@ mod tests {
         };
         let names = [long("1"), long("2"), "b".to_owned()];
         let short = shortened(&names);
-        assert_eq!(
-            short
-                .iter()
-                .collect::<std::collections::BTreeSet<_>>()
-                .len(),
-            3
-        );
+        assert_eq!(short.iter().collect::<BTreeSet<_>>().len(), 3);
         assert_eq!(short[2], "b");
         let alike = [
             "y".repeat(50) + "a" + &"y".repeat(50),
