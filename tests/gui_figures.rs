@@ -154,11 +154,20 @@ fn of_window(window: &Harness<'_, App>) -> Vec<Said> {
 #[test]
 fn hints_and_headline_figures_are_the_same_in_text_json_and_window() {
     let (mut figures_seen, mut hints_seen) = (0, 0);
+    let only = [
+        "--only",
+        "hints,steps,utilization,overlap",
+        "--format",
+        "json",
+    ];
     for path in samples() {
         let screen = analyze(&path, &[]);
+        let json: Value = serde_json::from_str(&analyze(&path, &only)).unwrap();
+        let report = |id: &str| json["reports"][id]["report"].clone();
         let mut window = shown(&path);
-        figures_seen += headline_figures_compared(&path, &screen, &mut window);
-        hints_seen += hints_and_savings_compared(&path, &screen, &mut window);
+        figures_seen += headline_figures_compared(&path, &screen, report, &mut window);
+        let hints = report("hints");
+        hints_seen += hints_and_savings_compared(&path, &screen, &hints, &mut window);
     }
     assert!(figures_seen > 50, "{figures_seen}");
     assert!(hints_seen > 20, "{hints_seen}");
@@ -167,11 +176,9 @@ fn hints_and_headline_figures_are_the_same_in_text_json_and_window() {
 fn hints_and_savings_compared(
     path: &Path,
     screen: &str,
+    report: &Value,
     window: &mut Harness<'static, App>,
 ) -> usize {
-    let json: Value =
-        serde_json::from_str(&analyze(path, &["--only", "hints", "--format", "json"])).unwrap();
-    let report = &json["reports"]["hints"]["report"];
     let expected: Vec<Said> = report["hints"]
         .as_array()
         .into_iter()
@@ -237,11 +244,13 @@ const METRICS: [(&str, &str); 6] = [
     ("device_idle_percent", "Idle, first op to last"),
 ];
 
-fn headline_figures_compared(path: &Path, text: &str, window: &mut Harness<'static, App>) -> usize {
+fn headline_figures_compared(
+    path: &Path,
+    text: &str,
+    report: impl Fn(&str) -> Value,
+    window: &mut Harness<'static, App>,
+) -> usize {
     let mut figures_seen = 0;
-    let only = ["--only", "steps,utilization,overlap", "--format", "json"];
-    let json: Value = serde_json::from_str(&analyze(path, &only)).unwrap();
-    let report = |id: &str| json["reports"][id]["report"].clone();
     if let Some(fold) = window.query_by_label("More figures") {
         fold.click();
         settle(window);

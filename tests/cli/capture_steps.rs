@@ -247,8 +247,8 @@ fn profile_that_comes_back_empty_says_whether_it_can_be_too_large() {
     let place = Place::empty();
     let empty = |bytes: usize| {
         MockProfiler::new(move |call, count| {
-            let trial = steps(milliseconds(call), 50, 1, bytes);
-            Reply::Message(response(if count > 1 { &[] } else { &trial }))
+            let trial = || steps(milliseconds(call), 50, 1, bytes);
+            Reply::Message(response(&if count > 1 { vec![] } else { trial() }))
         })
     };
     // 20 steps of 500 kB; 2,400 of them are more than half of 2 GB.

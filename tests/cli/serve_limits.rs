@@ -99,7 +99,7 @@ fn reports_are_answered_beside_hostile_queries() {
                 let Some((sql, words)) = queries.get(at) else {
                     break;
                 };
-                let body = serde_json::json!({"sql": sql, "seconds": 3}).to_string();
+                let body = serde_json::json!({"sql": sql, "seconds": 1}).to_string();
                 let path = format!("/api/v1/runs/{id}/query");
                 let answer = server.ask("POST", &path, &["Content-Type: application/json"], &body);
                 let said = text(&answer.body);

@@ -33,7 +33,6 @@ mod range_partition;
 mod rare_captures;
 mod replay;
 mod scopes;
-mod statements;
 mod step_corpus;
 mod time_corpus;
 mod xprof;

@@ -201,9 +201,13 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// All hints together save at least as much as any of them, and a replay of what a hint changes saves what it says.
+/// Letters of the longest statement that a card has room for.
+const LONGEST: usize = 190;
+
+/// All hints together save at least as much as any of them, a replay of what a hint changes saves what it says, and
+/// statements are short. One test, because it computes the hints of every file.
 #[test]
-fn savings_agree_with_each_other_and_with_their_replay() {
+fn savings_agree_with_each_other_and_with_their_replay_and_statements_are_short() {
     let (mut opened, mut replayed) = (0, 0);
     for path in all_files() {
         let Ok(model) = importers::import_path(&path, &ImportOptions::default(), &Progress::new())
@@ -216,7 +220,17 @@ fn savings_agree_with_each_other_and_with_their_replay() {
         let Ok(report) = cx.report::<Hints>() else {
             continue;
         };
-        let path = path.display();
+        let path = path.display().to_string();
+        for hint in &report.hints {
+            let also = hint.also.iter().map(|other| (other.id, &other.statement));
+            for (id, statement) in std::iter::once((hint.id, &hint.statement)).chain(also) {
+                // Names of ops in tables of simulators have no limit.
+                assert!(
+                    statement.chars().count() < LONGEST || path.contains("simulators"),
+                    "{path}: {id}: {statement}"
+                );
+            }
+        }
         let largest = report.hints.iter().filter_map(|hint| hint.saving_ps).max();
         assert!(
             largest.is_none_or(|saving| saving.as_ps_f64() <= report.step_ps + 1.0),
