@@ -2,7 +2,7 @@
 
 use crate::prelude::*;
 
-use crate::keys::Chord;
+use crate::chord::Chord;
 use crate::settings::{PanelPart, ThemeChoice};
 use render::pictures;
 use view::palette::Preset;

@@ -12,6 +12,7 @@
 
 mod address;
 mod apply;
+mod chord;
 mod command;
 mod compare;
 mod drawing;
@@ -46,8 +47,9 @@ mod workspace;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+pub use self::chord::Chord;
 pub use self::command::{AppCommand, AppCommands, ComparisonCommand, Remap, TextToSave};
-pub use self::keys::{ACTIONS, Chord};
+pub use self::keys::ACTIONS;
 pub use self::loader::{StartOptions, file_loader};
 pub use self::panels::tabs::tab::{Tab, TabSubject};
 pub use self::panels::tabs::{TABS, wanted as wanted_reports};

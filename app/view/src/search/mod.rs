@@ -20,7 +20,7 @@ pub use query::{FIELDS, Query};
 pub use table::table;
 
 use crate::state::ViewState;
-use crate::timeline::layout::Highlighted;
+use crate::timeline::highlighted::Highlighted;
 
 /// Maximum number of listed slices; all are counted. A list of this length takes 34 MB.
 const LISTED: usize = 2_000_000;

@@ -7,6 +7,7 @@ pub mod counter_text;
 pub mod density;
 pub mod derived;
 pub mod group_load;
+pub mod highlighted;
 pub mod inks;
 pub mod layout;
 pub mod marks;

@@ -3,7 +3,7 @@
 use crate::prelude::*;
 use egui::text_edit::TextEditState;
 
-use super::Chord;
+use crate::chord::Chord;
 
 /// What has the keyboard focus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

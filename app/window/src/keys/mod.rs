@@ -2,7 +2,6 @@
 //! physical keys, so that WASD lie together on every keyboard; other characters follow the keyboard layout.
 
 mod actions;
-mod chord;
 mod focus;
 mod remap;
 mod synonyms;
@@ -11,11 +10,11 @@ use crate::prelude::*;
 use egui::{Event, Modifiers};
 
 pub use actions::{ACTIONS, Action, LEAVE, MOUSE};
-pub use chord::Chord;
 pub use focus::KeyFocus;
 pub use remap::remapped;
 pub use synonyms::synonyms;
 
+use crate::chord::Chord;
 use crate::command::{AppCommand, AppCommands};
 use actions::COMPARE;
 

@@ -1,6 +1,7 @@
 //! Changes of key bindings.
 
-use super::{Chord, Keys, action_of};
+use super::{Keys, action_of};
+use crate::chord::Chord;
 use crate::command::Remap;
 use crate::prelude::*;
 

@@ -4,8 +4,9 @@ use super::prelude::*;
 use egui::{Event, EventFilter};
 
 use super::help::BESIDE;
+use crate::chord::Chord;
 use crate::command::Remap;
-use crate::keys::{ACTIONS, Action, Chord, KeyFocus, Keys, LEAVE, can_mean};
+use crate::keys::{ACTIONS, Action, KeyFocus, Keys, LEAVE, can_mean};
 
 /// State of the dialog between frames.
 #[derive(Default)]

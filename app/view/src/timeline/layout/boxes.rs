@@ -2,9 +2,9 @@
 
 use crate::prelude::*;
 
-use super::highlighted::Highlighted;
 use crate::palette::ColorKey;
 use crate::timeline::columns::LongSlice;
+use crate::timeline::highlighted::Highlighted;
 use crate::timeline::tiles::LONG;
 use crate::timeline::tree::{GAP, LANE, TrackRow, VisibleRows};
 use crate::viewport::Viewport;

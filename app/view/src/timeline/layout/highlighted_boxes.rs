@@ -1,7 +1,7 @@
 //! Boxes of slices that are highlighted.
 
 use super::boxes::{LayoutWindow, MIN_WIDTH, SliceBox, SlicePiece, boxed};
-use super::highlighted::Highlighted;
+use crate::timeline::highlighted::Highlighted;
 use crate::timeline::scene::DrawnTrace;
 
 /// Boxes of the highlighted slices of a lane; neighbours too narrow to distinguish are merged.

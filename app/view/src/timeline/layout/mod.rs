@@ -16,7 +16,6 @@ mod arrows;
 mod boxes;
 mod counters;
 mod derived;
-mod highlighted;
 mod highlighted_boxes;
 mod lanes;
 mod loads;
@@ -27,7 +26,6 @@ pub use arrows::FlowArrow;
 pub use boxes::{LayoutWindow, MIN_WIDTH, SHORTEST_BOX, SliceBox};
 pub use counters::{CounterBox, CounterStep};
 pub use derived::{DerivedBox, DerivedRemark};
-pub use highlighted::Highlighted;
 pub use lanes::{ColumnBar, DrawnColumns, LaneHit};
 pub use loads::LoadBox;
 

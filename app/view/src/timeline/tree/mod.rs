@@ -18,7 +18,7 @@ use crate::state::{DerivedTrack, QueryTrack, TreeItem, ViewState};
 use crate::timeline::counter_peaks::CounterPeaks;
 use crate::timeline::derived::DerivedData;
 use crate::timeline::group_load::{BusyThreads, GroupLoad};
-use crate::timeline::layout::Highlighted;
+use crate::timeline::highlighted::Highlighted;
 use rows::{NOWHERE, PINNED, push};
 
 /// Height of a lane of slices, without the gap below.

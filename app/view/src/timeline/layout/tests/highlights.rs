@@ -3,6 +3,7 @@
 use trace_model::FlowEnd;
 
 use super::*;
+use crate::timeline::highlighted::Highlighted;
 
 #[test]
 fn next_flow_is_highlighted() {
