@@ -373,5 +373,4 @@ fn runs(cells: &str, column: Picos) -> Vec<CharacterRun> {
 }
 
 #[cfg(test)]
-#[path = "tests.rs"]
 mod tests;

@@ -384,5 +384,4 @@ pub(super) fn hosts_of(files: Vec<PathBuf>) -> Vec<HostFiles> {
 }
 
 #[cfg(test)]
-#[path = "locate_tests.rs"]
 mod tests;

@@ -410,5 +410,4 @@ fn member_key(window: &[u8], at: usize) -> JsonResult<(Option<JsonString<'_>>, u
 }
 
 #[cfg(test)]
-#[path = "document_tests.rs"]
 mod tests;

@@ -394,5 +394,4 @@ fn set_address(request: &mut Request, address: &str) -> Result<(), ApiError> {
 }
 
 #[cfg(test)]
-#[path = "guard_tests.rs"]
 mod tests;

@@ -9,13 +9,13 @@ use importer_common::waits::add_waits;
 use trace_model::Label;
 
 static MODEL: LazyLock<Arc<TrackRoles>> =
-    LazyLock::new(|| known(include_str!("dialects/device_model.toml")));
+    LazyLock::new(|| known(include_str!("device_model.toml")));
 static CHAKRA: LazyLock<Arc<TrackRoles>> =
-    LazyLock::new(|| known(include_str!("dialects/chakra_timeline.toml")));
+    LazyLock::new(|| known(include_str!("chakra_timeline.toml")));
 static VIDUR: LazyLock<Arc<TrackRoles>> =
-    LazyLock::new(|| known(include_str!("dialects/vidur.toml")));
+    LazyLock::new(|| known(include_str!("vidur.toml")));
 static LOCAL_MEMORY: LazyLock<Arc<TrackRoles>> =
-    LazyLock::new(|| known(include_str!("dialects/astra_local_memory.toml")));
+    LazyLock::new(|| known(include_str!("astra_local_memory.toml")));
 
 /// Parses an embedded file of roles; a test parses them all.
 fn known(text: &str) -> Arc<TrackRoles> {
@@ -126,5 +126,4 @@ fn wait_for(builder: &mut TraceBuilder, label: LabelId) -> Option<LabelId> {
 }
 
 #[cfg(test)]
-#[path = "dialects_tests.rs"]
 mod tests;

@@ -6,13 +6,9 @@ use window::ComparisonCommand;
 
 use super::*;
 
-#[path = "gui_pair_files.rs"]
 mod files;
-#[path = "gui_pair_marks.rs"]
 mod marks;
-#[path = "gui_pair_ops.rs"]
 mod ops;
-#[path = "gui_pair_tracks.rs"]
 mod tracks;
 
 /// Ten steps of a program, with the given ops and the given program id.
