@@ -300,16 +300,12 @@ fn judge_regression(
     gate
 }
 
-/// Adds to a gate the numbers of both sides and what is said of them; the error says why they are not known.
-#[expect(clippy::too_many_lines, reason = "one kind of limit after the other")]
-fn compared(
+/// The values of a metric on both sides; the error says why they are not known.
+fn metric_of_both(
     sides: GateSides<'_>,
     regression: &Regression,
-    gate: &mut Gate,
     config: &GateConfig,
-) -> Result<Status, String> {
-    let aggregate = gate.aggregate;
-    let is_computed = sides.are_computed();
+) -> Result<MetricOfBoth, String> {
     let GateSides { runs, baseline } = sides;
     let Some((base, comparison)) = baseline else {
         return Err("there is no baseline: --baseline names one, and a history, also that of watch, has one after its first good run".to_owned());
@@ -322,26 +318,31 @@ fn compared(
     }
     let module = regression.module.as_deref();
     let (base, runs) = (of_module(base, module)?, of_module(runs, module)?);
+    MetricOfBoth::of(&base, &runs, &regression.metric, regression.op.as_deref())
+}
+
+/// Adds to a gate the numbers of both sides and what is said of them; the error says why they are not known.
+fn compared(
+    sides: GateSides<'_>,
+    regression: &Regression,
+    gate: &mut Gate,
+    config: &GateConfig,
+) -> Result<Status, String> {
+    let aggregate = gate.aggregate;
+    let is_computed = sides.are_computed();
     let MetricOfBoth {
         base: first,
         cand: second,
         unlisted,
-    } = MetricOfBoth::of(&base, &runs, &regression.metric, regression.op.as_deref())?;
+    } = metric_of_both(sides, regression, config)?;
     let (Some(before), Some(after)) = (first.aggregate(aggregate), second.aggregate(aggregate))
     else {
         return Err(format!("{} is not known on both sides", regression.metric));
     };
-    let of_base = |change: f64, base: f64| {
-        if base.abs() > 0.0 {
-            Some(100.0 * change / base.abs())
-        } else {
-            None
-        }
-    };
+    let of_base = |change: f64, base: f64| (base.abs() > 0.0).then(|| 100.0 * change / base.abs());
     let is_exceeded = |base: f64, actual: f64| {
         let change = actual - base;
-        let exceeds = regression.exceeds(change, of_base(change, base), BoundSides::default());
-        exceeds == Some(true)
+        regression.exceeds(change, of_base(change, base), BoundSides::default()) == Some(true)
     };
     let change = after - before;
     let percent = of_base(change, before);
@@ -424,23 +425,25 @@ fn compared(
     } else {
         NoiseVerdict::Real
     };
-    Ok(match found {
-        NoiseVerdict::Real => Status::Fail,
-        NoiseVerdict::Noise => {
-            message.push_str("; within noise");
-            Status::Pass
-        }
-        NoiseVerdict::TooFew => {
-            message.push_str("; too few steps to tell it from noise");
-            Status::Inconclusive
-        }
-        NoiseVerdict::Untested => {
-            message.push_str(
-                "; a single value per side does not show its variation: give several runs",
-            );
-            Status::Inconclusive
-        }
-    })
+    let (status, more) = status_beside_noise(found);
+    message.push_str(more);
+    Ok(status)
+}
+
+/// The outcome of a limit that is exceeded, and what the message adds.
+fn status_beside_noise(found: NoiseVerdict) -> (Status, &'static str) {
+    match found {
+        NoiseVerdict::Real => (Status::Fail, ""),
+        NoiseVerdict::Noise => (Status::Pass, "; within noise"),
+        NoiseVerdict::TooFew => (
+            Status::Inconclusive,
+            "; too few steps to tell it from noise",
+        ),
+        NoiseVerdict::Untested => (
+            Status::Inconclusive,
+            "; a single value per side does not show its variation: give several runs",
+        ),
+    }
 }
 
 /// Compares with a baseline and evaluates the gates.

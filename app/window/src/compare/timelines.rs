@@ -6,14 +6,10 @@ use super::{TraceComparison, areas, lane};
 use crate::command::{AppCommand, AppCommands};
 use crate::timeline::{InterleavedTracks, OtherTrace, TimelineHead};
 use crate::workspace::{FrameContext, Workspace};
-use view::compare::interleave;
+use view::compare::{StepAlignment, interleave};
 use view::state::TimelineLayer;
 
 impl TraceComparison {
-    #[expect(
-        clippy::too_many_lines,
-        reason = "the parts of a frame in the order in which they are drawn"
-    )]
     pub(super) fn timelines_ui(
         &mut self,
         ui: &mut Ui,
@@ -45,20 +41,7 @@ impl TraceComparison {
         let alignment = self.alignment();
         let mut hovered = None;
         for side in TraceSide::BOTH {
-            let cursor = self
-                .pointer
-                .filter(|(on, _)| *on == side.other())
-                .and_then(|(on, at)| {
-                    let range = TimeRange::new(at, at);
-                    let view = if on == TraceSide::A {
-                        first.state.place.time
-                    } else {
-                        self.second.state.place.time
-                    };
-                    self.link
-                        .counterpart(on, &view, range, &alignment)
-                        .map(|range| range.start)
-                });
+            let cursor = self.pointer_of_other(side, first, &alignment);
             let interleaved = rows
                 .as_ref()
                 .zip(areas.body)
@@ -129,6 +112,24 @@ impl TraceComparison {
             ui.ctx()
                 .request_repaint_after(std::time::Duration::from_millis(100));
         }
+    }
+
+    /// Where `side` shows the time below the pointer, if that is over the other side.
+    fn pointer_of_other(
+        &self,
+        side: TraceSide,
+        first: &Workspace,
+        alignment: &StepAlignment,
+    ) -> Option<Timestamp> {
+        let (on, at) = self.pointer.filter(|(on, _)| *on == side.other())?;
+        let view = if on == TraceSide::A {
+            first.state.place.time
+        } else {
+            self.second.state.place.time
+        };
+        self.link
+            .counterpart(on, &view, TimeRange::new(at, at), alignment)
+            .map(|range| range.start)
     }
 
     /// The side below the pointer. With interleaved tracks it is the side of the track below the pointer; it does not

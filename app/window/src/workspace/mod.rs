@@ -207,10 +207,6 @@ impl Workspace {
     }
 
     /// Draws everything around the timeline.
-    #[expect(
-        clippy::too_many_lines,
-        reason = "the parts of a frame in the order in which they are drawn"
-    )]
     pub fn panels_ui(
         &mut self,
         ui: &mut Ui,
@@ -219,9 +215,7 @@ impl Workspace {
         out: &mut AppCommands,
     ) {
         let FrameContext {
-            settings,
-            keys,
-            loading,
+            settings, loading, ..
         } = frame;
         times::are_of(&self.trace.model);
         let comparing = companion.is_some();
@@ -303,6 +297,20 @@ impl Workspace {
                 },
             );
         }
+        self.dialogs_ui(ui, frame, comparing, &mut wanted, out);
+        out.extend(wanted.into_iter().map(AppCommand::from));
+    }
+
+    /// Draws what lies over the other panels.
+    fn dialogs_ui(
+        &mut self,
+        ui: &mut Ui,
+        frame: FrameContext<'_>,
+        comparing: bool,
+        wanted: &mut ViewCommands,
+        out: &mut AppCommands,
+    ) {
+        let FrameContext { settings, keys, .. } = frame;
         if self.state.shows(Panel::Search) || self.state.highlighted.is_some() {
             search_panel::floating_ui(
                 ui,
@@ -310,11 +318,11 @@ impl Workspace {
                 &self.state,
                 &mut self.typed,
                 self.search.memo(),
-                &mut wanted,
+                wanted,
             );
         }
         if self.state.shows(Panel::Notes) {
-            notes::notes_ui(ui.ctx(), &self.state, &mut wanted);
+            notes::notes_ui(ui.ctx(), &self.state, wanted);
         }
         if self.state.shows(Panel::Help) {
             help::help_ui(ui.ctx(), keys, settings, out);
@@ -342,7 +350,6 @@ impl Workspace {
             // It is empty when it opens, however it was closed.
             self.palette = palette::PaletteInput::default();
         }
-        out.extend(wanted.into_iter().map(AppCommand::from));
     }
 
     pub fn timeline_ui(

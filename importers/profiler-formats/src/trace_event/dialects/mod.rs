@@ -12,8 +12,7 @@ static MODEL: LazyLock<Arc<TrackRoles>> =
     LazyLock::new(|| known(include_str!("device_model.toml")));
 static CHAKRA: LazyLock<Arc<TrackRoles>> =
     LazyLock::new(|| known(include_str!("chakra_timeline.toml")));
-static VIDUR: LazyLock<Arc<TrackRoles>> =
-    LazyLock::new(|| known(include_str!("vidur.toml")));
+static VIDUR: LazyLock<Arc<TrackRoles>> = LazyLock::new(|| known(include_str!("vidur.toml")));
 static LOCAL_MEMORY: LazyLock<Arc<TrackRoles>> =
     LazyLock::new(|| known(include_str!("astra_local_memory.toml")));
 
