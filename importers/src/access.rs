@@ -20,7 +20,7 @@ pub(crate) fn tree_of(path: &Path, progress: &Progress) -> Result<Box<dyn FileTr
     }
 }
 
-/// The same; `None` if nothing is there.
+/// The tree that a path belongs to; `None` if nothing is there.
 ///
 /// # Errors
 ///

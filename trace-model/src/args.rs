@@ -134,7 +134,7 @@ pub enum SavedArgs {
     },
 }
 
-/// Of arguments with the same name, the last one counts, as for what importers read of an event.
+/// Keeps the last of arguments with the same name, as in what importers read of an event.
 pub(crate) fn last_of_each_name(args: Vec<Arg>) -> Vec<Arg> {
     let mut names = HashSet::with_capacity(args.len());
     let is_last: Vec<bool> = args

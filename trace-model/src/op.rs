@@ -104,7 +104,7 @@ pub struct Op {
     pub bytes_accessed: Option<u64>,
     /// Bytes from the cost analysis, before adjustment.
     pub raw_bytes_accessed: Option<u64>,
-    /// The same bytes by memory; empty if not recorded.
+    /// Bytes by memory; empty if not recorded.
     pub memory: Vec<MemoryAccess>,
     /// Output shape with layout and memory space.
     pub shape: Option<StringId>,

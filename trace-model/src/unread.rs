@@ -36,7 +36,7 @@ impl UnreadSlices {
             .fold(0, |sum, (_, count)| sum.saturating_add(*count))
     }
 
-    /// The same on a timeline that begins earlier.
+    /// The counts on a timeline that begins earlier by `shift` picoseconds.
     pub(crate) fn shifted(mut self, shift: i64) -> Self {
         let moved = |at: Timestamp| Timestamp::from_ps(at.ps().saturating_add(shift));
         self.range = TimeRange::new(moved(self.range.start), moved(self.range.end));

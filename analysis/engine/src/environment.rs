@@ -109,7 +109,6 @@ pub struct EnvironmentFact {
     pub id: String,
     /// What is shown: `jax`, `--flag`, `Commit`.
     pub title: String,
-    /// Its value.
     pub value: String,
 }
 

@@ -72,7 +72,6 @@ pub enum Cell {
 }
 
 impl Cell {
-    /// A text.
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text(text.into())
     }
@@ -83,7 +82,6 @@ impl Cell {
             cell => cell,
         }
     }
-    /// A count.
     pub fn count(count: u64) -> Self {
         count.cell()
     }
@@ -219,7 +217,7 @@ impl Table {
         tables
     }
 
-    /// The same without the columns of these ids.
+    /// The table without the columns of these ids.
     #[must_use]
     pub fn without(&self, ids: &[&str]) -> Self {
         let mut table = self.clone();
@@ -239,7 +237,7 @@ impl Table {
         table
     }
 
-    /// The same without the marks ([`CellKind::Mark`]) that stand at no number.
+    /// The table without the marks ([`CellKind::Mark`]) that stand at no number.
     pub fn without_unused_marks(&self) -> Self {
         let is_unused = |at| {
             let mut cells = self.rows.iter().map(|row: &Vec<Cell>| row.get(at));
@@ -251,7 +249,7 @@ impl Table {
         self.without(&unused)
     }
 
-    /// The same with each mark ([`CellKind::Mark`]) in the cell of the number that it is about.
+    /// The table with each mark ([`CellKind::Mark`]) in the cell of the number that it is about.
     pub fn for_people(&self) -> Cow<'_, Self> {
         let is_mark = |column: &&Column| column.kind == CellKind::Mark;
         let marks: Vec<&str> = self

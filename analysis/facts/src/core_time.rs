@@ -23,9 +23,7 @@ pub use crate::segments::{Segments, SelfTimeSegment, self_time_segments};
 /// The time of one core within a window.
 #[derive(Clone, Debug)]
 pub struct CoreTime {
-    /// The core.
     pub core: GroupId,
-    /// The window.
     pub window: TimeWindow,
     /// In time order, disjoint, inside `window.measured`.
     pub segments: Segments,

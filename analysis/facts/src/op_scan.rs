@@ -41,7 +41,6 @@ impl OpScan {
 /// The lengths of ops on the timeline beside those by the clock of the device.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LengthsByClock {
-    /// Ops.
     pub ops: usize,
     /// Those whose lengths differ by more than [`MISPLACED`].
     pub misplaced: usize,

@@ -170,7 +170,6 @@ impl MeasureIndex {
         Self { set, before }
     }
 
-    /// The set.
     pub fn set(&self) -> &IntervalSet {
         &self.set
     }

@@ -14,7 +14,7 @@ pub fn map<T: Sync, R: Send>(
     map_owned(items.iter().collect(), work, map)
 }
 
-/// The same of items that are consumed.
+/// As [`map`], for items that are consumed.
 pub fn map_owned<T: Send, R: Send>(
     items: Vec<T>,
     work: usize,

@@ -17,7 +17,7 @@ pub struct RankTest {
 
 /// Up to this total count, and without ties, the exact distribution is used.
 const EXACT_UP_TO: usize = 40;
-/// The same with ties, of which each pattern has its own distribution.
+/// Up to this total count the exact distribution is used with ties, of which each pattern has its own distribution.
 const EXACT_TIES_UP_TO: usize = 20;
 /// With so few on one side the tails of the normal distribution are too wide, whatever the other side has.
 const FEW: usize = 8;

@@ -57,7 +57,7 @@ impl<'a> ResampledMedians<'a> {
         middle_95(self.set(0)?.to_vec())
     }
 
-    /// The same of the difference of the medians of two sides, `cand` minus this one.
+    /// 95 % confidence interval of the difference of the medians of two sides, `cand` minus this one.
     pub fn change_range(&self, cand: &Self) -> Option<(f64, f64)> {
         let medians = self.set(0)?.iter().zip(cand.set(1)?);
         middle_95(medians.map(|(base, cand)| cand - base).collect())

@@ -62,7 +62,6 @@ pub(super) struct ConfigValue {
 /// The value of an option for one kind of device.
 #[derive(Clone, PartialEq, Eq, prost::Oneof)]
 pub enum OptionValue {
-    /// Text.
     #[prost(string, tag = "1")]
     Text(String),
     /// Yes or no.

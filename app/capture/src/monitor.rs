@@ -39,7 +39,6 @@ pub struct DeviceState {
 /// A mean with its extremes.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Spread {
-    /// Mean.
     pub mean: f64,
     /// Least.
     pub min: f64,

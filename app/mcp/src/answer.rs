@@ -61,7 +61,6 @@ pub struct AnswerTable {
     /// Its heading.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub title: String,
-    /// The columns.
     pub columns: Vec<AnswerColumn>,
     /// The rows, each as long as `columns`; fractions have six digits.
     pub rows: Vec<Vec<Value>>,
@@ -72,7 +71,6 @@ pub struct AnswerTable {
     pub notes: Vec<String>,
 }
 
-/// A column.
 #[derive(Clone, Debug, Serialize)]
 pub struct AnswerColumn {
     /// Its name, which ends in its unit.
@@ -373,7 +371,7 @@ impl AnswerTable {
         }
     }
 
-    /// The same table with the unit of a column, and where its values come from.
+    /// Sets the unit of a column, and where its values come from.
     pub fn in_unit(mut self, column: &str, unit: &str, provenance: &'static str) -> Self {
         for one in self.columns.iter_mut().filter(|one| one.id == column) {
             (one.unit, one.provenance) = (Some(unit.to_owned()), Some(provenance));

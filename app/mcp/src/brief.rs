@@ -12,7 +12,6 @@ pub struct BriefTable {
     pub id: &'static str,
     /// Its columns; those without any value are left out.
     pub columns: &'static [&'static str],
-    /// Its rows.
     pub rows: BriefRows,
 }
 

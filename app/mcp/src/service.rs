@@ -53,7 +53,7 @@ impl SystoleService {
         }
     }
 
-    /// The same with answers as text alone, for clients that hand on nothing else.
+    /// This server with answers as text alone, for clients that hand on nothing else.
     pub(super) fn with_text_only(self, is_text_only: bool) -> Self {
         Self {
             is_text_only,
@@ -61,7 +61,7 @@ impl SystoleService {
         }
     }
 
-    /// The same with the tool that captures running programs, if they may be.
+    /// This server with the tool that captures running programs, if they may be captured.
     pub(super) fn with_capture(self, captures: bool) -> Self {
         Self { captures, ..self }
     }

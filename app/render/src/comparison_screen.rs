@@ -130,7 +130,7 @@ fn ending(comparison: &Comparison, layout: &TextLayout) -> String {
     conclusion(comparison, &chain(comparison, layout), layout)
 }
 
-/// The same with the chain of causes below the conclusion.
+/// The conclusion with the chain of causes below it, where to look, and what to record.
 fn conclusion(comparison: &Comparison, chain: &str, layout: &TextLayout) -> String {
     let brief = &comparison.brief;
     let bold = |line: &str| layout.style.bold(line);

@@ -56,12 +56,12 @@ impl TextLayout {
         out
     }
 
-    /// The same as it is.
+    /// A text, wrapped and indented.
     pub fn plain_lines(&self, indent: usize, text: &str) -> String {
         self.lines(indent, text, str::to_owned)
     }
 
-    /// The same for what is less important.
+    /// A text that is less important, wrapped and indented.
     pub fn dim_lines(&self, indent: usize, text: &str) -> String {
         self.lines(indent, text, |line| self.style.dim(line))
     }

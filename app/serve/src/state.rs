@@ -172,7 +172,7 @@ impl ServeState {
         self.answered(None, id, about, job).await
     }
 
-    /// The same, that of a query if there is a limit: it takes this long at most, and no place of reports.
+    /// The answer of `job`; with a limit it is a query, which takes this long at most, and no place of reports.
     pub async fn answered<T: Send + 'static>(
         self: &Arc<Self>,
         limit: Option<Duration>,

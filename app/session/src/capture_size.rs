@@ -55,7 +55,7 @@ pub struct SizeOfPart {
 }
 
 impl CaptureSize {
-    /// Of an open capture; `None` if none of its files is an XLA profile.
+    /// The size of an open capture; `None` if none of its files is an XLA profile.
     pub fn of(session: &Session, progress: &Progress) -> Result<Option<Self>, ImportError> {
         let model = session.model();
         let mut largest: Option<(&Source, Vec<PartSize>, u64)> = None;

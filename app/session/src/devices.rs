@@ -44,8 +44,8 @@ pub fn devices_in_words(model: &TraceModel, options: &Options) -> Option<String>
     (!kinds.is_empty()).then(|| kinds.join(" + ") + &only)
 }
 
-/// The same, with the number of devices that the program runs on where the capture holds a part of them: `4 of 8 × TPU v6
-/// Lite`.
+/// The devices in words, with the number that the program runs on where the capture holds a part of them:
+/// `4 of 8 × TPU v6 Lite`.
 pub fn devices_of_all(model: &TraceModel, options: &Options, all: Option<u64>) -> Option<String> {
     let devices = devices_in_words(model, options)?;
     Some(match all {

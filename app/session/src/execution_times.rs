@@ -65,7 +65,7 @@ pub struct DeviceExecutions {
 }
 
 impl ExecutionTimes {
-    /// Of the program `program` (`jit_f`), whose calls are annotated as `call`; an error says what is missing.
+    /// The times of `program` (`jit_f`), whose calls are annotated as `call`; an error says what is missing.
     pub fn of(model: &TraceModel, program: &str, call: &str) -> Result<Self, String> {
         let calls = calls(model, call);
         let on_devices = on_devices(model, program);

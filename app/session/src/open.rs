@@ -48,7 +48,7 @@ impl Session {
         Self::import(path, &import, options, progress)
     }
 
-    /// The same if nothing but reports will be asked for: events of hosts that no report reads are only counted.
+    /// Opens a trace of which only reports will be asked for: events of hosts that no report reads are only counted.
     pub fn open_for_reports(
         path: &Path,
         import: &ImportOptions,
@@ -102,7 +102,7 @@ impl Session {
         }
     }
 
-    /// The same trace with the peaks of a published chip for devices that record none, and no reports yet.
+    /// This trace with the peaks of a published chip for devices that record none, and no reports yet.
     #[must_use]
     pub fn with_chip(&self, chip: &str) -> Self {
         let options = Options {
@@ -116,7 +116,7 @@ impl Session {
         }
     }
 
-    /// The same trace; its files have a SHA-256, too, if it is `wanted`.
+    /// This trace; its files have a SHA-256, too, if it is `wanted`.
     #[must_use]
     pub fn with_sha256(self, wanted: bool) -> Self {
         Self {
@@ -225,7 +225,7 @@ impl Session {
         RequestSession(self.clone())
     }
 
-    /// The same trace without reports.
+    /// This trace without reports.
     #[must_use]
     pub fn anew(&self) -> Self {
         Self {

@@ -24,7 +24,6 @@ pub struct RunSummary {
 }
 
 impl RunSummary {
-    /// Of an open run.
     pub fn of(session: &Session) -> Self {
         let steps = session.report::<Steps>(Scope::WholeTrace).ok();
         let doctor = session.report::<Doctor>(Scope::WholeTrace).ok();

@@ -21,7 +21,6 @@ pub const NAME: &str = "standard input";
 #[derive(Debug)]
 pub struct Spooled {
     file: Mutex<File>,
-    /// Its fingerprint.
     pub fingerprint: u128,
 }
 

@@ -21,9 +21,7 @@ pub struct SavedSession {
     /// Name of the session; the file has the same name.
     #[serde(skip)]
     pub name: String,
-    /// The trace.
     pub trace: PathBuf,
-    /// The view.
     pub view: ViewState,
     /// The second trace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -33,9 +31,7 @@ pub struct SavedSession {
 /// The second of two traces, and how it is linked to the first.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SavedSecondTrace {
-    /// The trace.
     pub trace: PathBuf,
-    /// The view.
     pub view: ViewState,
     /// How the views follow each other.
     pub link: ViewLink,

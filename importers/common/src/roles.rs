@@ -82,7 +82,6 @@ pub enum WriterMark {
     Member {
         /// Its name.
         key: String,
-        /// Its value.
         value: String,
     },
     /// The beginning of the document.

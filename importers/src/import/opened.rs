@@ -14,7 +14,7 @@ pub(super) struct OpenedFile<'a> {
     pub host: Option<&'a str>,
     pub source: InputSource,
     pub importer: &'a dyn Importer,
-    /// The same events in other formats, used if this file fails.
+    /// Files with the same events in other formats, read if this one fails.
     pub others: &'a [PathBuf],
 }
 

@@ -200,7 +200,7 @@ pub fn packed_file(path: &Path, name: &str) -> Result<Option<Vec<u8>>> {
     }
 }
 
-/// The same in an open file.
+/// A file that `systole pack` adds to the profiles, from an open archive; `None` as for [`packed_file`].
 ///
 /// # Errors
 ///

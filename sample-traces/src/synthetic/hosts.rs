@@ -1,4 +1,4 @@
-//! The same run, recorded by hosts whose clocks disagree.
+//! A synthetic run, recorded by hosts whose clocks disagree.
 
 use trace_model::Picos;
 

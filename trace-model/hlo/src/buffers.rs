@@ -82,7 +82,6 @@ pub struct HeapTrace {
     pub events: Vec<HeapEvent>,
     /// Covers all computations.
     pub is_whole_module: bool,
-    /// The allocation.
     pub allocation: u64,
 }
 

@@ -85,7 +85,6 @@ pub enum HloError {
     /// The capture holds something else, or only a part.
     #[error("the HLO of {program} is damaged: {why} in {message}, byte {at} of {len}")]
     Damaged {
-        /// The program.
         program: String,
         /// What is wrong.
         why: &'static str,

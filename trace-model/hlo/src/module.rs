@@ -73,7 +73,6 @@ pub struct HloModule {
 /// One computation of a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Computation {
-    /// Its name.
     pub name: String,
     /// Its instructions: a part of [`HloModule::instructions`].
     pub instructions: Range<usize>,
@@ -229,7 +228,8 @@ impl HloModule {
         !self.is_scheduled() && all.any(|it| it.attributes().sharding.is_some())
     }
 
-    /// The same, or whether the compiler is yet to divide the program among several partitions as it sees fit.
+    /// Whether the compiler is yet to divide values that are marked, or the program among several partitions as it
+    /// sees fit.
     pub fn may_get_collectives(&self) -> bool {
         let devices = self.devices.as_ref();
         let is_for_several = devices.is_some_and(|devices| devices.partitions > 1);

@@ -73,7 +73,7 @@ impl Page {
         words(paragraphs.flat_map(str::split_whitespace))
     }
 
-    /// The same without the sentences that begin so.
+    /// What to do, without the sentences that begin with one of `left_out`.
     pub(crate) fn action_without(&self, framework: Framework, left_out: &[&str]) -> String {
         let action = self.action(framework);
         joined(

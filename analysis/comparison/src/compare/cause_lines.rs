@@ -79,7 +79,7 @@ impl CauseChain {
         format!("Not explained by these lines: {unexplained} of {of}.")
     }
 
-    /// The same, and what may be concluded.
+    /// What the first `shown` lines do not explain, and what may be concluded.
     pub fn ending(&self, shown: usize) -> String {
         format!("{} {}", self.unexplained(shown), sentence(&self.note))
     }

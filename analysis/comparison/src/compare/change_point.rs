@@ -26,7 +26,7 @@ pub struct ChangePoint {
     pub before: f64,
     /// The new one.
     pub after: f64,
-    /// Of the rank sum test of both levels; the largest of several.
+    /// The p-value of the rank sum test of both levels; the largest of several.
     pub p: f64,
 }
 
@@ -44,7 +44,7 @@ pub struct RunLevels {
     pub changes: Vec<ChangePoint>,
     /// So many first runs differ from those after them, but are too few to test.
     pub odd_first: usize,
-    /// The same of the last runs.
+    /// So many last runs differ from those before them, but are too few to test.
     pub odd_last: usize,
     /// How many places can be tested: the level of each is that of one test divided by this.
     pub tests: usize,

@@ -201,7 +201,7 @@ impl Summary {
             .map(|program| program.name.as_str())
     }
 
-    /// The same run with the steps of `class` as its main class.
+    /// This run with the steps of `class` as its main class.
     pub(super) fn with_steps(self, class: ClassTimes) -> Self {
         let ClassTimes {
             programs,

@@ -87,7 +87,7 @@ impl RunValue {
         }
     }
 
-    /// The same of one kind, where the name of the metric has a `*`.
+    /// This metric of one kind, which takes the place of the `*` in its name.
     pub(super) fn of_kind(mut self, kind: &str) -> Self {
         self.id = self.id.replace('*', kind);
         self.title = format!("{}, {kind}", self.title);

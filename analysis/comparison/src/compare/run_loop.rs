@@ -106,7 +106,7 @@ pub(crate) fn compilations_in_loop(cx: &Context<'_>, steps: &StepsReport) -> Opt
     )
 }
 
-/// The same as a number of the run. `why_none` says why there is no such step.
+/// The compilations in steps after warm-up, as a number of the run. `why_none` says why there is no such step.
 pub(super) fn compilations(
     cx: &Context<'_>,
     steps: &StepsReport,

@@ -75,7 +75,6 @@ pub struct ClassTimes {
     /// Programs with device time in these steps, most first.
     #[serde(default)]
     pub programs: Vec<ProgramFacts>,
-    /// The steps.
     pub steps: StepFacts,
     /// Values of each step.
     #[serde(default)]
@@ -166,7 +165,6 @@ pub struct RunFacts {
     pub health: Vec<HealthFact>,
 }
 
-/// A program.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ProgramFacts {
     /// Name without the id.
@@ -196,7 +194,6 @@ pub struct ProgramFacts {
 pub struct HealthFact {
     /// `Q03`.
     pub id: String,
-    /// Severity.
     pub severity: String,
     /// One sentence.
     pub message: String,
@@ -281,7 +278,6 @@ pub struct OpTimes {
     pub program: Option<usize>,
     /// Instruction name.
     pub name: String,
-    /// Its category.
     #[serde(default)]
     pub category: String,
     /// The part of the step that its time belongs to.
@@ -309,7 +305,7 @@ pub struct OpTimes {
     /// steps in the middle half of step times; the means of all ops, of the unlisted ops and of idle time add up to
     /// the mean of these steps.
     pub middle_ps: f64,
-    /// The same in each sampled step, in the order of these steps.
+    /// The time of `middle_ps` in each sampled step, in the order of these steps.
     pub values: Vec<f64>,
 }
 
@@ -321,7 +317,7 @@ pub struct RestTimes {
     /// Shape of the results of these ops, without layout.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shape: Option<String>,
-    /// Of idle time: what the host did meanwhile.
+    /// What the host did meanwhile, if the part is idle time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<String>,
     /// As for [`OpTimes::middle_ps`].

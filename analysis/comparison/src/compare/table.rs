@@ -51,7 +51,7 @@ impl GroupChange {
     }
 }
 
-/// Of a time: `slower`, `faster`, `~` …
+/// How a time changed, in a word: `slower`, `faster`, `~` …
 pub(crate) fn word_of_change(change: &MetricChange) -> String {
     verdict(change, Unit::Picoseconds, Better::Lower)
 }

@@ -15,7 +15,7 @@ fn word_of(finding: ChangeVerdict, change_ps: f64) -> &'static str {
     }
 }
 
-/// The same of a time that is `None` where a side has nothing that takes it: `new`, `gone`.
+/// The word for a change of a time, which is `new` or `gone` where a side (`None`) has nothing that takes it.
 pub(super) fn word_of_sides(finding: ChangeVerdict, sides: [Option<f64>; 2]) -> &'static str {
     match sides {
         [None, _] => "new",

@@ -96,7 +96,7 @@ impl ExpectReport {
         self.rows.iter().filter(move |row| row.verdict == verdict)
     }
 
-    /// The same as gates, for what shows and tests gates.
+    /// The expectations as gates, for what shows and tests gates.
     pub fn gates(&self) -> GatesReport {
         let gate = |row: &JudgedExpectation| Gate {
             status: match row.verdict {

@@ -157,7 +157,7 @@ impl MetricRuns {
         Self::of_side("this run", runs, name, op)
     }
 
-    /// The same of a side, which an error calls `side`.
+    /// The values in the runs of one side, which an error calls `side`.
     fn of_side(side: &str, runs: &[Summary], name: &str, op: Option<&str>) -> Result<Self, String> {
         let wanted = metrics::find(name)?;
         let id = wanted.id.as_str();
@@ -263,7 +263,7 @@ impl MetricRuns {
         self.said_beside([None; 2], value, metric)
     }
 
-    /// The same with as many digits as tell it from these limits.
+    /// A number of these runs as a gate says it, with as many digits as tell it from these limits.
     pub(super) fn said_beside(&self, limits: [Option<f64>; 2], value: f64, metric: &str) -> String {
         let text = metrics::told_apart(
             value,

@@ -107,7 +107,6 @@ pub fn suffixes(unit: Unit) -> impl Iterator<Item = &'static str> {
 /// A metric with the name that the user wrote.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct WantedMetric {
-    /// The metric.
     pub metric: &'static SummaryMetric,
     /// The id in a summary, without `*`.
     pub id: String,

@@ -180,7 +180,7 @@ impl<'a> AlikeGates<'a> {
         }
     }
 
-    /// The same beside a sentence that is said anyway: of it only the beginning, `not the same work`.
+    /// The names and what they say, beside `statement`, which is said anyway and only begun here: `not the same work`.
     pub fn text_beside(&self, statement: &str) -> String {
         let text = self.text();
         match text.strip_suffix(statement) {

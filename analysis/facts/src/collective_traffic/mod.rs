@@ -75,7 +75,7 @@ impl CollectiveTraffic {
         found
     }
 
-    /// The same without the name of the axis, unless the op itself says it.
+    /// The traffic of a collective without the name of the axis, unless the op itself says it.
     fn recorded(
         cx: &Context<'_>,
         id: OpId,

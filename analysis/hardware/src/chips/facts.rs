@@ -125,7 +125,6 @@ pub struct ChipFact {
 }
 
 impl ChipFact {
-    /// The quantity.
     pub fn quantity(&self) -> Option<&'static ChipQuantity> {
         QUANTITIES.iter().find(|quantity| quantity.key == self.key)
     }

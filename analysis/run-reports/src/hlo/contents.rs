@@ -43,7 +43,7 @@ pub struct ProgramContents {
     pub peak: Result<PeakMemory, String>,
     /// A loop of unknown length counts once.
     pub is_least: bool,
-    /// Of the branches of a conditional, only one runs.
+    /// Whether there are conditionals, of whose branches only one runs.
     pub has_branches: bool,
     /// Number of devices whose work these are the sums of, where the program is not divided among them yet.
     pub devices: Option<u64>,
@@ -52,7 +52,6 @@ pub struct ProgramContents {
 /// Instructions of one sort.
 #[derive(Clone, Debug, Default)]
 pub struct ContentSum {
-    /// Instructions.
     pub instructions: usize,
     /// Their executions.
     pub executions: u64,
@@ -81,7 +80,6 @@ impl ContentSum {
 /// The most memory that a program needs at one time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PeakMemory {
-    /// Bytes.
     pub bytes: u64,
     /// Planned by the compiler, with padding; otherwise live bytes in the order of the schedule, without.
     pub is_planned: bool,

@@ -37,7 +37,7 @@ pub(super) struct MeasuredSteps {
 }
 
 impl MeasuredSteps {
-    /// Of an open capture, or why it has no steps.
+    /// The steps of an open capture, or why it has none.
     pub fn of(session: &Session) -> Result<Self, String> {
         let report = session.report::<Steps>(Scope::WholeTrace);
         let report = report.map_err(|error| error.to_string())?;

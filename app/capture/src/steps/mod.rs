@@ -52,7 +52,6 @@ pub struct CaptureOfSteps {
 pub struct CompleteSteps(Option<BTreeMap<OsString, u64>>);
 
 impl CompleteSteps {
-    /// Of an open run.
     pub fn of(session: &Session) -> Self {
         Self(Some(complete_steps(session)))
     }
@@ -62,12 +61,12 @@ impl CompleteSteps {
         self.0.is_some()
     }
 
-    /// Of a profile; `None` if none were found in it.
+    /// The complete steps of a profile; `None` if none were found in it.
     pub fn found_in(&self, file: &Path) -> Option<u64> {
         self.0.as_ref()?.get(file.file_name()?).copied()
     }
 
-    /// Of a profile, 0 if no steps were found in it; `None` if the run could not be read.
+    /// The complete steps of a profile, 0 if none were found in it; `None` if the run could not be read.
     pub fn in_file(&self, file: &Path) -> Option<u64> {
         self.is_read().then(|| self.found_in(file).unwrap_or(0))
     }
@@ -431,7 +430,7 @@ fn with_less(options: &CaptureOptions) -> Option<(CaptureOptions, String)> {
     (!changes.is_empty()).then(|| (less, changes.join(" and ")))
 }
 
-/// The same with another length; a limit that the user has not set follows it.
+/// The options with another length; a limit that the user has not set follows it.
 fn with_length(options: &CaptureOptions, length: Duration) -> CaptureOptions {
     let is_usual = options.timeout == CaptureOptions::timeout_for(options.duration);
     CaptureOptions {

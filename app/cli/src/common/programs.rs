@@ -61,7 +61,7 @@ impl ProgramAnswer {
         report.as_any().downcast_ref()
     }
 
-    /// The same, or a warning why there is none.
+    /// What differs; if it was not found, a warning says why.
     pub fn diff_or_warning(&self, stderr: &Stderr) -> Option<ProgramDiff> {
         if let Err(why) = &self.result {
             stderr.warn(&format!("instructions are not compared: {why}"));

@@ -54,7 +54,7 @@ impl Stderr {
         }
     }
 
-    /// The same for a command that looks again and again: each warning is printed once.
+    /// This output for a command that looks again and again: each warning is printed once.
     pub fn once(&self) -> Self {
         Self {
             told: Some(Arc::default()),

@@ -138,7 +138,7 @@ impl PartOfTrace {
         self.scoped(Call::session, call)
     }
 
-    /// The same for questions about programs.
+    /// The trace, opened for questions about programs, and what is asked of it.
     pub fn open_programs(&self, call: &Call) -> Result<(RequestSession, Scope)> {
         self.scoped(Call::programs, call)
     }
@@ -165,7 +165,7 @@ impl Call {
         self.opened(input, false)
     }
 
-    /// The same for questions about programs, which need no times.
+    /// Opens a trace for questions about programs, which need no times.
     pub(super) fn programs(&self, input: &TraceInput) -> Result<RequestSession> {
         self.opened(input, true)
     }
@@ -258,7 +258,8 @@ impl BoundInput {
 }
 
 impl AnswerContent {
-    /// The same about this trace: what a simulator or model computed was not measured, but counts are those of the file.
+    /// Sets the provenance that columns have in this trace: what a simulator or model computed was not measured, but
+    /// counts are those of the file.
     fn in_trace(mut self, model: &trace_model::TraceModel) -> Self {
         let times = analysis::Provenance::Measured;
         let columns = self.tables.iter_mut().flat_map(|table| &mut table.columns);

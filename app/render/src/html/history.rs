@@ -29,7 +29,7 @@ pub struct HistoryRun {
 pub struct HistoryNumber {
     pub title: &'static str,
     pub unit: Unit,
-    /// Of each run; missing where it was not recorded, or only a lower bound is known.
+    /// The value of each run; missing where it was not recorded, or only a lower bound is known.
     pub values: Vec<Option<f64>>,
     /// Its levels, with places among the runs that have it.
     pub levels: RunLevels,

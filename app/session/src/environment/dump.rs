@@ -96,7 +96,7 @@ fn stem_of(path: &Path) -> Option<PathBuf> {
     })
 }
 
-/// The same of all programs of a folder.
+/// The stems of all programs of a folder.
 fn stems_in(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let stem = |entry: std::fs::DirEntry| {

@@ -66,7 +66,7 @@ impl ObservedProcess {
         }
     }
 
-    /// The same with Python packages in these folders.
+    /// Looks for Python packages in these folders.
     #[must_use]
     pub fn with_packages(self, packages: Vec<PathBuf>) -> Self {
         Self { packages, ..self }

@@ -20,7 +20,7 @@ pub enum Value<'a> {
 }
 
 impl Value<'_> {
-    /// The same, apart from its table.
+    /// The value apart from its table.
     pub fn into_owned(self) -> Value<'static> {
         match self {
             Self::Missing => Value::Missing,

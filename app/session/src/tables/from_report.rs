@@ -20,7 +20,8 @@ impl ReportColumn {
 }
 
 impl DataTable {
-    /// The same of this trace: what a simulator or model computed was not measured, but counts are those of the file.
+    /// Sets the provenance that columns have in this trace: what a simulator or model computed was not measured, but
+    /// counts are those of the file.
     pub(super) fn in_trace(mut self, model: &TraceModel) -> Self {
         let columns = self.columns.iter_mut();
         for column in columns.filter(|column| column.unit != Unit::Count) {

@@ -32,7 +32,7 @@ impl WhatRan {
         }
     }
 
-    /// The same with the devices of the whole trace: what is known of a part does not tell how many the program has.
+    /// What ran, on the devices of the whole trace: what is known of a part does not tell how many the program has.
     pub fn on_devices_of(&self, whole: &Self) -> Self {
         Self {
             devices: whole.devices.clone(),

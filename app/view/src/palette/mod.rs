@@ -145,7 +145,7 @@ pub struct Palette<C> {
 }
 
 impl<C: Copy> Palette<C> {
-    /// The same palette with another colour type.
+    /// This palette with another colour type.
     pub fn map<D>(&self, to: impl Fn(C) -> D) -> Palette<D> {
         Palette {
             canvas: to(self.canvas),

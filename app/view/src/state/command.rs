@@ -53,7 +53,6 @@ pub enum Panel {
     Palette,
     /// The dialog that changes keys.
     Keys,
-    /// Notes.
     Notes,
 }
 
@@ -62,7 +61,6 @@ pub enum Panel {
 pub enum TimelineLayer {
     /// Lines at the ruler's marks.
     Grid,
-    /// The minimap.
     Minimap,
     /// Step bands across all tracks.
     Steps,
@@ -154,7 +152,6 @@ impl ViewCommand {
 pub struct Note {
     /// The time range.
     pub range: TimeRange,
-    /// The text.
     pub text: String,
 }
 

@@ -64,10 +64,8 @@ pub struct ViewState {
     /// Pinned tracks, in this order.
     #[serde(default)]
     pub pinned: Vec<TrackId>,
-    /// Hidden groups.
     #[serde(default)]
     pub hidden_groups: BTreeSet<GroupId>,
-    /// Hidden tracks.
     #[serde(default)]
     pub hidden_tracks: BTreeSet<TrackId>,
     /// By how many positions tracks were moved among their siblings.

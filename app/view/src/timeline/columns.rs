@@ -42,7 +42,6 @@ pub struct LongSlice {
     pub slice: SliceId,
     /// Its time, kept here because each frame needs it, and the model's columns are far from each other in memory.
     pub range: TimeRange,
-    /// Its label.
     pub label: LabelId,
     /// Whether its length on the timeline is not the measured one.
     pub is_distorted: bool,

@@ -6,7 +6,7 @@ use crate::timeline::layout::SliceBox;
 
 /// How much of the colour of dimmed slices differs from the ground.
 pub const DIM: f32 = 0.22;
-/// The same of marks of what is too short to be seen, and of the edges of slices.
+/// How much marks of what is too short to be seen, and the edges of slices, differ from the ground.
 pub const FAINT: f32 = 0.45;
 
 /// The colour of a slice, by the colours of labels; `None` if its label has none.

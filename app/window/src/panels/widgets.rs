@@ -13,7 +13,7 @@ pub trait ResponseExt {
     /// Names an enabled widget for screen readers.
     fn labeled(&self, role: Role, label: impl Display);
 
-    /// The same for one that is on or off.
+    /// Names an enabled widget that is on or off for screen readers.
     fn labeled_choice(&self, role: Role, is_on: bool, label: impl Display);
 
     /// Describes a widget, with the keys of the action that does the same.
@@ -124,7 +124,7 @@ pub fn sentence_ui(ui: &mut Ui, text: &str, look: impl FnOnce(RichText) -> RichT
     response
 }
 
-/// The same as a small and weak remark.
+/// A small and weak sentence, of which no line ends between a number and its unit.
 pub fn remark_ui(ui: &mut Ui, text: &str) -> Response {
     sentence_ui(ui, text, |text| text.small().weak())
 }

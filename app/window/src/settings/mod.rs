@@ -23,9 +23,7 @@ const RECENT: usize = 12;
 pub enum ThemeChoice {
     /// Follows the system.
     System,
-    /// Dark.
     Dark,
-    /// Light.
     Light,
 }
 
@@ -143,7 +141,6 @@ fn sensible_scale(scale: f32) -> f32 {
     }
 }
 
-/// The settings.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Settings {
     /// Files opened before, the latest first.

@@ -31,7 +31,7 @@ pub struct PaintColors<'a> {
 }
 
 impl PaintColors<'_> {
-    /// Of the box of a slice and of the text on it.
+    /// The colours of the box of a slice and of the text on it.
     fn of(&self, drawn: &SliceBox, is_dim: bool) -> (Color32, Color32) {
         let (fill, text) = slice_inks(key_of(drawn, self.keys), is_dim);
         (color_of(self.theme, fill), color_of(self.theme, text))

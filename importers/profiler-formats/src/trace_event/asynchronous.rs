@@ -122,7 +122,6 @@ fn async_id<'a>(event: &RawEvent<'a>) -> (AsyncIdScope, &'a [u8]) {
     (scope, id)
 }
 
-/// An open span.
 struct OpenSpan {
     pid: i64,
     local: bool,

@@ -37,7 +37,7 @@ pub struct LocatedRun {
     pub beside_runs: Vec<PathBuf>,
 }
 
-/// The same events of one host in one or several formats.
+/// The events of one host, in one or several formats.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HostFiles {
     /// Name of the host by the convention of run directories; `None` for a file

@@ -18,7 +18,7 @@ pub(super) struct InstructionContent {
     pub deep: u64,
     /// By itself: opcode, shape, attributes, what it calls, shapes of operands.
     pub local: u64,
-    /// The same with framework name and source line.
+    /// Like `local`, with framework name and source line.
     pub labelled: u64,
     /// Like `local` without layouts and memory spaces.
     pub bare: u64,

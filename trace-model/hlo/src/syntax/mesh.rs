@@ -6,7 +6,6 @@ use super::grid::{MAX_DEVICES, product, transposed};
 /// The devices that differ only in their position along some axes of a mesh.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MeshGroups {
-    /// The mesh.
     pub mesh: DeviceMesh,
     /// Axes along which the members of a group lie, slowest first.
     pub along: Vec<AxisRef>,

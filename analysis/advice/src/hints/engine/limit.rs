@@ -50,7 +50,7 @@ impl<'a> Loop<'a> {
         Ok((!all.parts.is_empty()).then_some(all))
     }
 
-    /// Of the devices that take part in the whole run, where others do not.
+    /// The part of the devices that take part in the whole run; `None` where all do.
     fn of_busy(&self) -> Option<Self> {
         let devices = self
             .facts
@@ -152,7 +152,7 @@ impl<'a> Loop<'a> {
         self.parts.iter().map(|part| part.time_ps).sum()
     }
 
-    /// Of waits all is lost, of work what is above its roofline, as far as that is known.
+    /// The time that is lost: all of a wait, and of work what is above its roofline, as far as that is known.
     fn lost(&self, id: TimeUse) -> f64 {
         match Efficiency::of(self.ops, id) {
             Some(efficiency) => efficiency.lost(),

@@ -145,7 +145,7 @@ fn ask(
     Ok((found, unwanted))
 }
 
-/// Of two hints of which each costs what the other saves, the one that saves less is not combined.
+/// Leaves one of two hints uncombined if each costs what the other saves: the one that saves less.
 fn give_way(priced: &mut [PricedFinding]) {
     let saves: BTreeMap<&str, Picos> = priced
         .iter()

@@ -13,7 +13,7 @@ pub(super) struct ClockDrop {
     pub series: String,
     /// Share of the time in which ops ran and the clock was recorded.
     pub of_busy_percent: Percent,
-    /// Of the highest value: the lowest in that time, and the mean.
+    /// The lowest clock in that time, as a share of the highest recorded value; `mean_percent` is the mean.
     pub lowest_percent: f64,
     pub mean_percent: f64,
     /// The first time.

@@ -138,7 +138,7 @@ fn time_of(facts: &HintFacts<'_>, of: &[&Compilation]) -> Picos {
     all.ok().and_then(|all| all.wall_ps).unwrap_or(sum).min(sum)
 }
 
-/// Of these compilations, those between the first counted step and the last.
+/// The compilations of `of` between the first counted step and the last.
 fn in_counted<'r>(facts: &HintFacts<'_>, of: &[&'r Compilation]) -> Vec<&'r Compilation> {
     let inside = counted_range(facts);
     of.iter()

@@ -14,7 +14,7 @@ pub(super) struct DeviceClock {
     pub name: Arc<str>,
     /// Share of its window of the ops that run below the default clock.
     pub slow_percent: f64,
-    /// Of the default clock: the lowest of an op, and the mean over the time of all ops.
+    /// The lowest clock of an op, as a share of the default one; `mean_percent` is the mean over the time of all ops.
     pub lowest_percent: f64,
     pub mean_percent: f64,
     /// What ops that compute or copy lose.

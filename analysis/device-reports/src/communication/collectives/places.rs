@@ -11,21 +11,20 @@ use super::row::CollectiveRow;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DeviceAxis {
-    /// Of the program's mesh.
+    /// An axis of the program's mesh.
     Mesh {
         /// Devices along it.
         devices: u64,
         /// How far the ids of neighbours are apart.
         apart: u64,
     },
-    /// Of the grid of chips: its number.
+    /// An axis of the grid of chips, by its number.
     Grid(u8),
 }
 
 /// The positions of devices along an axis.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DevicePlaces {
-    /// The axis.
     pub axis: DeviceAxis,
     /// `data: 4 devices, 2 apart, of 8`, `grid, axis 2 of 2×4`
     pub title: String,

@@ -8,7 +8,7 @@ use super::cores::CoreActivity;
 use super::report::{KindTotal, Transfer};
 use super::times::{KindTime, TransferSet, TransferTimes};
 
-/// Of the core that is looked at: the spans, and the sum over them.
+/// What the core that is looked at spends on a kind of transfers.
 #[derive(Default)]
 struct OnCore {
     spans: UnionBuilder,

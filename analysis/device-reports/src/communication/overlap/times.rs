@@ -10,7 +10,7 @@ pub(super) enum TransferSet {
     Copies(String),
     /// Those of a kind between devices.
     Collectives(String),
-    /// Of these the ones that are fused with other work, or the others.
+    /// Those of a kind between devices that are fused with other work (`true`), or those that are not.
     Part(String, bool),
     /// Those between devices along one axis of the mesh.
     Along(GroupPlace),

@@ -83,7 +83,7 @@ impl PlannedBuffer {
             .map_or(0, |elements| self.bytes.saturating_sub(elements))
     }
 
-    /// The same as a share of the buffer; `None` if its elements are not known.
+    /// Padding as a share of the buffer; `None` if its elements are not known.
     fn padding_percent(&self) -> Option<Percent> {
         self.element_bytes?;
         percent(self.padding_bytes(), self.bytes)

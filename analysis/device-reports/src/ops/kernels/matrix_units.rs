@@ -65,7 +65,7 @@ pub(super) struct KnownWork<'a> {
     pub tile: Option<u64>,
     /// By shapes, without a mask.
     pub rate: f64,
-    /// The same, with padding.
+    /// By shapes with padding, without a mask.
     pub padded_rate: Option<f64>,
 }
 

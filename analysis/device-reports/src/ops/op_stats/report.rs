@@ -147,7 +147,6 @@ pub(crate) struct CoreWork {
     pub bytes: Option<f64>,
     /// The window.
     pub time_ps: Picos,
-    /// The peaks.
     pub peaks: Peaks,
 }
 

@@ -28,7 +28,6 @@ pub(super) struct Annotation {
     pub all_tokens: Option<u64>,
     /// Whether some requests may be prefilled and others decoded, and nothing says which.
     pub is_mixed: bool,
-    /// The batch.
     pub batch: Option<String>,
 }
 

@@ -24,7 +24,7 @@ pub(super) struct CacheReads {
     declared: Option<f64>,
 }
 
-/// Of each program with kernels that read a cache.
+/// What the kernels of each program read of a cache, by name of the program.
 pub(super) fn cache_reads(cx: &Context<'_>) -> BTreeMap<String, CacheReads> {
     let mut found: BTreeMap<String, CacheReads> = BTreeMap::new();
     let Ok(report) = cx.report::<Kernels>() else {

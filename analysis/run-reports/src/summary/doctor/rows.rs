@@ -236,7 +236,6 @@ pub struct CaptureRow {
 }
 
 impl CaptureRows {
-    /// Of a capture.
     pub fn of(model: &TraceModel, options: &Options) -> Self {
         let typed = model
             .tensor_cores()

@@ -14,7 +14,6 @@ pub(super) enum MatrixOps {
     Matmuls,
     /// Custom calls that declare operations.
     Kernels,
-    /// Both.
     Both,
 }
 

@@ -48,7 +48,7 @@ pub struct AreaSummary {
 pub struct AreaSummaries {
     model: TraceModel,
     classes: Arc<OpClasses>,
-    /// Of all tracks by name, as areas are grouped at first.
+    /// Blocks of all tracks by name, as areas are grouped at first.
     by_name: OnceLock<Arc<AreaBlocks>>,
     /// For other tracks or another grouping, as of the last such area.
     latest: Mutex<Option<Arc<AreaBlocks>>>,

@@ -22,7 +22,7 @@ pub(super) struct AreaRows {
     names: Vec<u32>,
     /// By kind of tracks and name: the row; [`NOWHERE`] if no slice can belong to it.
     of_kinds: BTreeMap<TrackKind, Vec<u32>>,
-    /// Of each row: kind of tracks, and the first key with its name.
+    /// For each row the kind of its tracks, and the first key with its name.
     rows: Vec<(TrackKind, u32)>,
 }
 

@@ -16,9 +16,9 @@ const MOST_LANES: usize = 16;
 pub struct QueryColumns {
     /// Index of the column of times, and picoseconds of its unit.
     start: (usize, f64),
-    /// The same of lengths on the timeline; `None` for values over time.
+    /// Index of the column of lengths on the timeline, and picoseconds of its unit; `None` for values over time.
     dur: Option<(usize, f64)>,
-    /// The same of the lengths that slices tell, where the result has others than those on the timeline.
+    /// As `dur`, for the lengths that slices tell, where the result has others than those on the timeline.
     time: Option<(usize, f64)>,
     /// The value, or the name of the slice.
     other: Option<usize>,

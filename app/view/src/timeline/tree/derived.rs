@@ -90,7 +90,7 @@ impl TrackTree {
         self.derived.get(&track)
     }
 
-    /// The same of a node.
+    /// What the derived track of a node shows, once it is known.
     pub fn derived_of(&self, node: usize) -> Option<&Arc<DerivedData>> {
         self.derived(self.nodes.get(node)?.item.derived()?)
     }

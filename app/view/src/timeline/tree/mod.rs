@@ -74,7 +74,6 @@ pub struct TrackTree {
     peaks: Arc<BTreeMap<TrackId, CounterPeaks>>,
     /// By node: when its tracks are busy, for groups that show this while they are folded.
     busy: Arc<OnceLock<BTreeMap<usize, BusyThreads>>>,
-    /// The first device.
     first_device: Option<usize>,
     /// The critical path, which is above the first device of those that are shown.
     path: Option<usize>,
@@ -424,7 +423,7 @@ impl TrackTree {
         rows.on_canvas((*self.of_track.get(track.index())?)?, scroll)
     }
 
-    /// The same of any item.
+    /// The row that shows `item` with its top on the canvas, and whether it stays there.
     pub fn row_of_item(
         &self,
         rows: &VisibleRows,

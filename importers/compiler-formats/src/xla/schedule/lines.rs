@@ -16,7 +16,7 @@ pub(super) struct LineTexts {
 }
 
 impl LineTexts {
-    /// Of each instruction of `module`, which was read from `message`.
+    /// The texts of each instruction of `module`, which was read from `message`.
     pub fn all(module: &HloModule, message: &TextProtoMessage<'_>) -> Vec<Self> {
         let computations = message.all("computations").zip(&module.computations);
         let messages = computations.flat_map(|(message, computation)| {

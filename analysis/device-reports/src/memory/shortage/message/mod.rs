@@ -24,7 +24,7 @@ const RESERVE: &str = "Attempting to reserve ";
 const ALLOCATE: &str = "Attempting to allocate ";
 const OTHER_ALLOCATE: &str = "Out of memory while trying to allocate ";
 const REQUEST: &str = "Failed to allocate request for ";
-/// The same where memory is that of the host or of another device.
+/// The message of memory of the host or of another device.
 const ALLOCATING: &str = "Out of memory allocating ";
 /// Whether a text holds such a message.
 fn is_meant(text: &str) -> bool {

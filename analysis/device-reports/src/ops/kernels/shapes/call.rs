@@ -83,7 +83,7 @@ pub(crate) struct KernelProduct {
 #[derive(Clone)]
 pub(crate) struct ShapeCost {
     pub kind: KernelKind,
-    /// Of its matrix products, without a mask.
+    /// Operations of its matrix products, without a mask.
     pub flops: Option<u64>,
     /// Half of them, if each query sees the keys before it only.
     pub causal_flops: Option<u64>,
@@ -91,7 +91,7 @@ pub(crate) struct ShapeCost {
     pub products: Vec<KernelProduct>,
     /// In HBM.
     pub bytes: Option<u64>,
-    /// Of these, what is read of a cache of keys and values; `None` for what reads no cache.
+    /// The part of `bytes` that is read of a cache of keys and values; `None` for what reads no cache.
     pub cache_bytes: Option<u64>,
     /// From other devices.
     pub received_bytes: Option<u64>,

@@ -44,7 +44,7 @@ struct Paged<'a> {
     heads: u64,
     queries: u64,
     size: u64,
-    /// Of one page: positions, and elements of keys and values of all heads.
+    /// Positions of one page, and its elements of keys and values of all heads.
     page: [u64; 2],
     pages: u64,
     cache: &'a ArrayShape<'static>,

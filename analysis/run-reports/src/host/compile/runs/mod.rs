@@ -14,7 +14,6 @@ pub struct RunCompilations<'a> {
     pub run: &'a str,
     /// Unix time of the begin of its timeline in nanoseconds, if it is recorded.
     pub zero_unix_ns: Option<i64>,
-    /// Its report.
     pub report: &'a CompileReport,
 }
 
