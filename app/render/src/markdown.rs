@@ -13,12 +13,12 @@ pub const MOST_SHOWN: usize = 6_000;
 
 /// What is left of [`MOST_LINES`] and [`MOST_SHOWN`]. Blocks are taken as a whole or not at all, so that no sentence is
 /// cut.
-pub struct Room {
+pub struct MarkdownRoom {
     lines: usize,
     bytes: usize,
 }
 
-impl Room {
+impl MarkdownRoom {
     /// Bytes of the heading of a fold.
     const FOLD: usize = 100;
 
@@ -243,7 +243,7 @@ mod tests {
 
     #[test]
     fn only_whole_blocks_are_taken() {
-        let mut room = Room::beside(2);
+        let mut room = MarkdownRoom::beside(2);
         let long = block(&"é".repeat(MOST_SHOWN));
         assert_eq!(room.take(long.clone()), "");
         assert_eq!(room.largest("", [long, block("Short.")]), "Short.\n\n");

@@ -5,7 +5,7 @@ use crate::prelude::*;
 use analysis::gates::{AlikeGates, Gate, GatesVerdict};
 use analysis::shortened_path;
 
-use crate::markdown::{MOST_BYTES, Room, block, escaped, folded, folded_tables, group};
+use crate::markdown::{MOST_BYTES, MarkdownRoom, block, escaped, folded, folded_tables, group};
 use crate::{comparison_md, gates, hints, summary};
 use view::overview::KeyFigure;
 
@@ -70,7 +70,7 @@ impl FirstScreen<'_> {
     /// At most [`MOST_LINES`](crate::markdown::MOST_LINES) lines with those of the `folds` below it. Only whole blocks
     /// are left out, so that no sentence is cut.
     pub fn markdown(&self, folds: usize) -> String {
-        let mut room = Room::beside(folds);
+        let mut room = MarkdownRoom::beside(folds);
         let head = room.largest(
             "",
             [self.headline(), block(&format!("## {}", code(&self.run)))],

@@ -1,7 +1,7 @@
 //! Carries out the commands that widgets, keys and dialogs asked for.
 
 use crate::command::ScaleChange;
-use crate::open_traces::OpenTraces;
+use crate::open_traces::OpenWorkspaces;
 use crate::panels::notice::PassingNotice;
 use crate::panels::path_dialog::{PathDialog, PathPurpose};
 use crate::panels::search;
@@ -107,12 +107,12 @@ impl App {
             AppCommand::PinHovered => self
                 .open_traces
                 .iter_mut()
-                .for_each(OpenTraces::pin_hovered),
+                .for_each(OpenWorkspaces::pin_hovered),
             AppCommand::View(command) => {
                 if command == ViewCommand::ShowPanel(Panel::Search, true) {
                     ctx.memory_mut(|memory| memory.request_focus(search::field_id()));
                 }
-                match self.open_traces.as_ref().map(OpenTraces::focus) {
+                match self.open_traces.as_ref().map(OpenWorkspaces::focus) {
                     Some(side) => self.change_view(side, &command, ctx),
                     None => self.lobby.apply(&command),
                 }
@@ -180,7 +180,7 @@ impl App {
             open_traces.apply(side, command);
             return;
         }
-        let notes = |open: &OpenTraces| open.side(side).map(|own| own.state.notes.clone());
+        let notes = |open: &OpenWorkspaces| open.side(side).map(|own| own.state.notes.clone());
         let before = notes(open_traces);
         open_traces.apply(side, command);
         let Some((before, after)) = before.zip(notes(open_traces)) else {

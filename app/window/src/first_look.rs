@@ -7,7 +7,7 @@ use crate::App;
 use crate::command::AppCommand;
 #[cfg(not(target_arch = "wasm32"))]
 use crate::loader::{EarlyTrace, LoadJob};
-use crate::open_traces::OpenTraces;
+use crate::open_traces::OpenWorkspaces;
 use crate::workspace::Workspace;
 use view::compare::carried;
 use view::timeline::trace::FirstLookLoader;
@@ -70,7 +70,7 @@ impl App {
         }
         let mut workspace = Workspace::new(trace, &self.wake);
         workspace.apply(&ViewCommand::Paint(self.settings.colors));
-        self.open_traces = Some(OpenTraces::new(workspace, &self.wake));
+        self.open_traces = Some(OpenWorkspaces::new(workspace, &self.wake));
     }
 
     /// Closes it: the rest does not come.

@@ -174,8 +174,8 @@ impl Following {
         None
     }
 
-    /// Whether a trace that was read is a run that is followed, and is still being written: it is read again later.
-    fn is_half_written(&mut self, path: &Path, model: &TraceModel) -> bool {
+    /// Leaves a followed run for later if it is still being written, and says whether it is.
+    fn postpone_if_half_written(&mut self, path: &Path, model: &TraceModel) -> bool {
         let Some(next) = self.next.take_if(|next| next.path == path) else {
             return false;
         };
@@ -304,7 +304,7 @@ impl App {
         let (Some(following), Some(wanted)) = (&mut self.following, wanted) else {
             return false;
         };
-        following.is_half_written(&wanted.path, model)
+        following.postpone_if_half_written(&wanted.path, model)
     }
 
     /// Says that a followed run is skipped; whether the path is that of one.

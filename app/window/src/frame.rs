@@ -1,7 +1,7 @@
 //! One frame of the window: input, background jobs, drawing.
 
 use super::App;
-use crate::open_traces::{self, OpenTraces};
+use crate::open_traces::{self, OpenWorkspaces};
 use crate::panels::path_dialog::{PathAnswer, PathPurpose};
 use crate::prelude::*;
 use crate::workspace::FrameContext;
@@ -102,7 +102,7 @@ impl eframe::App for App {
             .zip(self.loading.progress());
         panels::toolbar::toolbar_ui(
             ui,
-            self.open_traces.as_ref().map(OpenTraces::focused),
+            self.open_traces.as_ref().map(OpenWorkspaces::focused),
             &self.settings,
             &self.sessions,
             &self.runs,

@@ -71,7 +71,7 @@ use view::sessions::{SavedSecondTrace, SessionStore};
 use self::address::{AddressBar, Place};
 use self::jobs::{CANCELLED, JobAnswer, WakeUi, Worker};
 use self::loader::{EarlyTrace, LoadJob, Loaders, TraceToOpen};
-use self::open_traces::OpenTraces;
+use self::open_traces::OpenWorkspaces;
 use self::panels::notice::PassingNotice;
 use self::panels::path_dialog::PathDialog;
 pub use self::panels::server_runs::RunSource;
@@ -154,7 +154,7 @@ pub struct App {
     /// The saved view to restore once the trace is open.
     restore: Option<SavedView>,
     keys: Arc<keys::Keys>,
-    open_traces: Option<OpenTraces>,
+    open_traces: Option<OpenWorkspaces>,
     error: Option<FailedToOpen>,
     /// The windows that are open while no trace is.
     lobby: StartWindows,
@@ -306,7 +306,10 @@ impl App {
             && self.next.is_none()
             && self.runs.is_settled()
             && self.path_dialog.as_ref().is_none_or(PathDialog::is_settled)
-            && self.open_traces.as_ref().is_none_or(OpenTraces::is_settled)
+            && self
+                .open_traces
+                .as_ref()
+                .is_none_or(OpenWorkspaces::is_settled)
     }
 
     fn poll_jobs(&mut self) {
@@ -414,7 +417,7 @@ impl App {
                         self.notice = Some(PassingNotice::lasting(text));
                     }
                 }
-                self.open_traces = Some(OpenTraces::new(workspace, &self.wake));
+                self.open_traces = Some(OpenWorkspaces::new(workspace, &self.wake));
             }
         }
         match self.next.take() {

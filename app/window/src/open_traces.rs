@@ -12,13 +12,13 @@ use crate::{AppCommand, AppCommands};
 use view::sessions::SavedSecondTrace;
 
 /// One trace or two. Keys and panels apply to the focused one.
-pub struct OpenTraces {
+pub struct OpenWorkspaces {
     first: Workspace,
     comparison: Option<TraceComparison>,
     wake: WakeUi,
 }
 
-impl OpenTraces {
+impl OpenWorkspaces {
     pub fn new(first: Workspace, wake: &WakeUi) -> Self {
         Self {
             first,

@@ -61,7 +61,7 @@ pub struct ServedTimes {
 }
 
 #[derive(Clone, Debug)]
-struct EngineStep {
+struct SampleEngineStep {
     begin: i64,
     end: i64,
     /// The requests; a single one is prefilled if `is_prefill`.
@@ -86,7 +86,7 @@ impl ServingSample {
         800 * US + 50 * US * requests as i64
     }
 
-    fn steps(&self) -> (Vec<EngineStep>, Vec<ServedTimes>) {
+    fn steps(&self) -> (Vec<SampleEngineStep>, Vec<ServedTimes>) {
         let arrival = |request: usize| START_PS + request as i64 * self.every_ps;
         let mut times: Vec<ServedTimes> = (0..self.requests)
             .map(|request| ServedTimes {
@@ -101,7 +101,7 @@ impl ServingSample {
             if next < self.requests && arrival(next) <= now && active.len() < self.slots {
                 now += self.prefill_ps(next);
                 (times[next].prefill_ps, times[next].first_token_ps) = (begin, now);
-                steps.push(EngineStep {
+                steps.push(SampleEngineStep {
                     begin,
                     end: now,
                     requests: vec![next],
@@ -115,7 +115,7 @@ impl ServingSample {
             } else {
                 now += self.decode_ps(active.len());
                 let requests = active.iter().map(|(request, _)| *request).collect();
-                steps.push(EngineStep {
+                steps.push(SampleEngineStep {
                     begin,
                     end: now,
                     requests,

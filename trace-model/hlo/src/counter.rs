@@ -11,12 +11,12 @@ pub(crate) enum CounterPart {
     /// Takes this element of a tuple.
     Element(u32),
     /// Compares its operands.
-    Compare(Comparison),
+    Compare(CompareDirection),
 }
 
 /// How two values are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Comparison {
+pub(crate) enum CompareDirection {
     Less,
     LessOrEqual,
     Greater,
@@ -24,7 +24,7 @@ pub(crate) enum Comparison {
     NotEqual,
 }
 
-impl Comparison {
+impl CompareDirection {
     /// From the compiler's word, `LT`; `None` of those that no counting loop has.
     pub fn parse(word: &str) -> Option<Self> {
         Some(match word {

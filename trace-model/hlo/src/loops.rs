@@ -3,7 +3,7 @@
 //! The compiler states some trip counts (`known_trip_count`). Others follow from the program: the condition compares a
 //! value of the loop with a constant, and the body increases that value by a constant, starting from a constant.
 
-use crate::counter::{Comparison, CounterPart};
+use crate::counter::{CompareDirection, CounterPart};
 use crate::{ComputationId, HloModule, Instruction, InstructionId, Shape};
 
 /// Values are followed through at most this many copies.
@@ -79,9 +79,9 @@ impl<'a> CountingLoop<'a> {
         };
         let turns = match comparison {
             _ if step == 0 => return None,
-            Comparison::Less => distance.checked_add(step - 1)? / step,
-            Comparison::LessOrEqual => distance.checked_add(step)? / step,
-            Comparison::NotEqual if distance >= 0 && distance % step == 0 => distance / step,
+            CompareDirection::Less => distance.checked_add(step - 1)? / step,
+            CompareDirection::LessOrEqual => distance.checked_add(step)? / step,
+            CompareDirection::NotEqual if distance >= 0 && distance % step == 0 => distance / step,
             _ => return None,
         };
         Some(u64::try_from(turns).unwrap_or(0))

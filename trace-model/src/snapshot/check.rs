@@ -8,10 +8,10 @@ use crate::nesting::NO_PARENT;
 use crate::pause::{may_pause, pausing};
 use crate::slices::SliceTable;
 
-type Verdict = Result<(), &'static str>;
+type CheckResult = Result<(), &'static str>;
 
 /// Checks all references between columns. The error says what is wrong.
-pub(super) fn check(columns: &Columns, arg_sources: usize) -> Verdict {
+pub(super) fn check(columns: &Columns, arg_sources: usize) -> CheckResult {
     check_names(columns)?;
     check_hierarchy(columns)?;
     check_slices(&columns.slices, columns.labels.len())?;
@@ -47,11 +47,11 @@ pub(super) fn check(columns: &Columns, arg_sources: usize) -> Verdict {
     ensure(columns.aggregates.iter().all(of_model), "totals of no op")
 }
 
-fn ensure(holds: bool, what: &'static str) -> Verdict {
+fn ensure(holds: bool, what: &'static str) -> CheckResult {
     if holds { Ok(()) } else { Err(what) }
 }
 
-fn check_names(columns: &Columns) -> Verdict {
+fn check_names(columns: &Columns) -> CheckResult {
     let (ops, programs) = (columns.ops.len(), columns.programs.len());
     ensure(
         columns
@@ -64,7 +64,7 @@ fn check_names(columns: &Columns) -> Verdict {
     ensure(columns.ops.iter().all(has_program), "an op of no program")
 }
 
-fn check_hierarchy(columns: &Columns) -> Verdict {
+fn check_hierarchy(columns: &Columns) -> CheckResult {
     let groups = &columns.groups;
     ensure(
         groups
@@ -92,7 +92,7 @@ fn check_hierarchy(columns: &Columns) -> Verdict {
     Ok(())
 }
 
-fn check_slices(slices: &SliceTable, labels: usize) -> Verdict {
+fn check_slices(slices: &SliceTable, labels: usize) -> CheckResult {
     let rows = slices.starts.len();
     let is_whole = |column: &CompactColumn, len: usize| column.len() == len && column.is_sound();
     ensure(u32::try_from(rows).is_ok(), "too many slices")?;
@@ -145,7 +145,7 @@ fn check_slices(slices: &SliceTable, labels: usize) -> Verdict {
 }
 
 /// Ranges of rows must ascend.
-fn check_ranges<'a>(ranges: impl Iterator<Item = &'a Range<u32>>, rows: usize) -> Verdict {
+fn check_ranges<'a>(ranges: impl Iterator<Item = &'a Range<u32>>, rows: usize) -> CheckResult {
     let mut end = 0;
     for range in ranges {
         ensure(
@@ -157,7 +157,7 @@ fn check_ranges<'a>(ranges: impl Iterator<Item = &'a Range<u32>>, rows: usize) -
     Ok(())
 }
 
-fn check_lanes(columns: &Columns) -> Verdict {
+fn check_lanes(columns: &Columns) -> CheckResult {
     let mut next = 0;
     for lane in &columns.lanes {
         may_pause();

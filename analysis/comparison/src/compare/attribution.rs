@@ -8,7 +8,7 @@ use super::change_rows::{ChangeRow, StepTimesOfSides, correct, rows, tested, val
 use super::matching::MatchedBy;
 use super::pool::{PooledOp, PooledRuns, effect_ps};
 use super::uses::{UseChange, change_of, uses};
-use super::work::OpWork;
+use super::work::OpPurpose;
 
 /// The change of the interquartile mean step, divided among rows; rows and rest add up to it.
 #[engine::reported]
@@ -88,7 +88,7 @@ pub struct OpChange {
     pub group: String,
     /// The same two on the first side, if it does something else there.
     #[serde(skip)]
-    pub(super) base_work: Option<OpWork>,
+    pub(super) base_work: Option<OpPurpose>,
     /// Whether it is communication between devices; its time is then exposed.
     pub is_collective: bool,
     /// Its share of the change of the mean step.
@@ -168,12 +168,12 @@ fn op_change(row: &ChangeRow<'_>, change: MetricChange) -> Option<OpChange> {
     let shape = |side: Option<&PooledOp<'_>>| side.and_then(|side| side.op.shape.clone());
     let runs = |side: Option<&PooledOp<'_>>| side.map(|side| side.op.runs);
     let (before, after) = row.middle();
-    let work = OpWork::of(op);
+    let work = OpPurpose::of(op);
     let base_work = row
         .base
-        .map(|base| OpWork::of(base.op))
+        .map(|base| OpPurpose::of(base.op))
         .filter(|before| *before != work);
-    let OpWork { time_use, group } = work;
+    let OpPurpose { time_use, group } = work;
     Some(OpChange {
         base_work,
         time_use,

@@ -8,7 +8,7 @@ use facts::prelude::*;
 
 use super::comparable::Difference;
 use super::summary::{OpTimes, Summary};
-use super::work::{OpWork, weight_type};
+use super::work::{OpPurpose, weight_type};
 
 /// Types with less than this share of the time of matrix products are not named.
 const WORTH_NAMING: f64 = 0.05;
@@ -45,7 +45,7 @@ pub(super) fn weight_types(ops: &[OpTimes]) -> Option<String> {
     let products = ops.iter().filter(|op| {
         matches!(op.part, StepPart::MatMul | StepPart::Kernel)
             && op.operands.is_some()
-            && OpWork::of(op).time_use == TimeUse::MatMul
+            && OpPurpose::of(op).time_use == TimeUse::MatMul
     });
     let times = summed(products.filter_map(|op| Some((weight_type(op)?, op.middle_ps))));
     let all: f64 = times.values().sum();

@@ -21,7 +21,7 @@ use facts::prelude::*;
 use trace_model::without_number;
 
 use super::summary::{OpTimes, ProgramFacts, Summary};
-use super::work::{OpWork, numbers_replaced, result_dims};
+use super::work::{OpPurpose, numbers_replaced, result_dims};
 
 /// Why two ops count as the same.
 #[engine::titled]
@@ -319,7 +319,7 @@ fn subjects<'a>(summary: &'a Summary, programs: &[ProgramPair]) -> Vec<OpIdentit
 
 /// Matrix products, and collectives by their kind: whoever wrote them, the same sizes mean the same work.
 fn identifying(op: &OpTimes) -> Option<String> {
-    let OpWork { time_use, group } = OpWork::of(op);
+    let OpPurpose { time_use, group } = OpPurpose::of(op);
     match time_use {
         TimeUse::MatMul => Some(time_use.id().to_owned()),
         TimeUse::Collective => Some(group),

@@ -101,7 +101,7 @@ struct ClassSteps<'a> {
     critical: Vec<(GroupId, TimeRange)>,
     out: Vec<(Picos, TimeByPart)>,
     middle: Vec<usize>,
-    sums: RowSums,
+    sums: SubjectSums,
 }
 
 impl<'a> ClassSteps<'a> {
@@ -118,7 +118,7 @@ impl<'a> ClassSteps<'a> {
             .map(|&time| (time, TimeByPart::default()))
             .collect();
         Self {
-            sums: RowSums::new(model, chosen.len(), most, &middle),
+            sums: SubjectSums::new(model, chosen.len(), most, &middle),
             chosen,
             critical,
             out,
@@ -255,7 +255,7 @@ fn pieces(model: &TraceModel, traffic: &CoreTraffic) -> Vec<RunningPiece> {
     pieces
 }
 
-struct RowSums {
+struct SubjectSums {
     /// Index of the sum of each subject.
     index: Vec<Option<u32>>,
     ops: Vec<OpSum>,
@@ -268,7 +268,7 @@ struct RowSums {
     places: u32,
 }
 
-impl RowSums {
+impl SubjectSums {
     fn new(model: &TraceModel, steps: usize, most: usize, middle: &[usize]) -> Self {
         let samples = steps.min(most);
         let mut sample = vec![None; steps];

@@ -1,6 +1,6 @@
 //! Why the mean step changed: what its time is used for on both sides, and the ops that moved.
 //!
-//! Ops are counted by what they do and not by name ([`OpWork`]): a fusion of XLA that became a kernel is time of matrix
+//! Ops are counted by what they do and not by name ([`OpPurpose`]): a fusion of XLA that became a kernel is time of matrix
 //! products on both sides. Uses add up to the change of the interquartile mean step, groups to that of their use.
 
 use device_reports::StepPart;
@@ -10,7 +10,7 @@ use super::change::{ChangeVerdict, MetricChange, TestOptions};
 use super::change_rows::{ChangeRow, RestOfSides, StepTimesOfSides, correct, values};
 use super::idle::{COMPILE_WAIT, INPUT_WAIT};
 use super::pool::{PooledOp, PooledRuns, effect_ps};
-use super::work::{self, OpWork};
+use super::work::{self, OpPurpose};
 
 /// A use of the time of a step on two sides.
 #[engine::reported]
@@ -163,7 +163,7 @@ pub(super) fn uses(
 ) -> Vec<UseChange> {
     let mut sums: BTreeMap<(TimeUse, String), GroupSum> = BTreeMap::new();
     for (op, side) in rows.iter().flat_map(ChangeRow::sides) {
-        let OpWork { time_use, group } = OpWork::of(op.op);
+        let OpPurpose { time_use, group } = OpPurpose::of(op.op);
         let sum = sums.entry((time_use, group)).or_default();
         sum.add(op, time_use, side);
     }

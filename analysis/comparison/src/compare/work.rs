@@ -18,13 +18,13 @@ const LARGE_OPERAND: f64 = 1.0 / 16.0;
 
 /// What an op does.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct OpWork {
+pub(super) struct OpPurpose {
     pub time_use: TimeUse,
     /// Ops that are counted together: `XLA bf16 fusions`, `all-reduce`, `mlp/mul`.
     pub group: String,
 }
 
-impl OpWork {
+impl OpPurpose {
     pub(super) fn of(op: &OpTimes) -> Self {
         let is_kernel = op.part == StepPart::Kernel;
         let time_use = if is_kernel && is_matrix_product(op) {

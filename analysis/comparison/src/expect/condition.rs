@@ -104,12 +104,12 @@ pub struct ExpectationError {
 
 /// Fewest and most of a number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Bounds {
+pub(super) struct CountBounds {
     pub min: Option<u64>,
     pub max: Option<u64>,
 }
 
-impl Bounds {
+impl CountBounds {
     /// `at least 1`, `at most 3`, `exactly 2`, `2 to 4`.
     pub fn in_words(self, number: impl Fn(u64) -> String) -> String {
         match (self.min, self.max) {
@@ -219,16 +219,16 @@ impl Expectation {
     }
 
     /// The number of instructions that is allowed: at least one if nothing is said.
-    pub(super) fn bounds(&self) -> Bounds {
+    pub(super) fn bounds(&self) -> CountBounds {
         if let Some(exactly) = self.exactly {
-            return Bounds {
+            return CountBounds {
                 min: Some(exactly),
                 max: Some(exactly),
             };
         }
         let is_open = self.min.is_none() && self.max.is_none();
         let has_bytes = self.min_bytes.is_some() || self.max_bytes.is_some();
-        Bounds {
+        CountBounds {
             min: self.min.or((is_open && !has_bytes).then_some(1)),
             max: self.max,
         }

@@ -4,7 +4,7 @@ use engine::glob;
 use hlo::{Instruction, InstructionId};
 use run_reports::hlo::HloOp;
 
-use super::condition::Bounds;
+use super::condition::CountBounds;
 
 /// Instructions named in a message.
 const NAMED: usize = 3;
@@ -31,8 +31,8 @@ impl Fitting {
     }
 }
 
-pub(super) fn some_or_none(is_wanted: bool) -> Bounds {
-    Bounds {
+pub(super) fn some_or_none(is_wanted: bool) -> CountBounds {
+    CountBounds {
         min: is_wanted.then_some(1),
         max: (!is_wanted).then_some(0),
     }

@@ -7,7 +7,7 @@ use facts::prelude::*;
 use hlo::{Instruction, InstructionId, opcodes_inside, running_computations};
 use run_reports::hlo::{HloOp, ProgramContents, ProgramOrigin, TimedProgram};
 
-use super::condition::{Bounds, Condition, Expectation};
+use super::condition::{Condition, CountBounds, Expectation};
 use super::fitting::{Fitting, is_from, is_kernel, names, some_or_none};
 use super::report::{Answer, Verdict};
 
@@ -164,7 +164,7 @@ impl JudgedProgram {
 
     /// Judges a number of instructions, of which some may be missing because parts of the program are, or because they
     /// come `later`.
-    fn counted_of(&self, bounds: Bounds, found: &Fitting, later: Option<&str>) -> Answer {
+    fn counted_of(&self, bounds: CountBounds, found: &Fitting, later: Option<&str>) -> Answer {
         let hidden = found.hidden();
         let missing = self.missing.as_deref().or(hidden.as_deref()).or(later);
         let found = &found.ids;
@@ -206,11 +206,11 @@ impl JudgedProgram {
         let found = self.filtered(expected, |id, _| ids.contains(&id));
         let missing = self.missing.as_deref().or(self.unpartitioned());
         let mut answer = self.counted_of(expected.bounds(), &found, self.unpartitioned());
-        let bytes = Bounds {
+        let bytes = CountBounds {
             min: expected.min_bytes,
             max: expected.max_bytes,
         };
-        if bytes == Bounds::default() {
+        if bytes == CountBounds::default() {
             return answer;
         }
         if is_filtered {

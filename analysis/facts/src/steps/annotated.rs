@@ -41,7 +41,7 @@ pub(super) fn find(cx: &Context<'_>, devices: &[GroupId]) -> Result<MarkedSteps,
     let mut by_group = Vec::new();
     let mut owned_by = OwnedBy::Launch;
     for &device in devices {
-        let programs = Programs::of(cx, device);
+        let programs = DevicePrograms::of(cx, device);
         let Some(marks) = annotated
             .of(cx.model, device)
             .filter(|_| !programs.all.is_empty())
@@ -77,7 +77,7 @@ pub(super) fn find(cx: &Context<'_>, devices: &[GroupId]) -> Result<MarkedSteps,
 }
 
 /// The programs of one device.
-struct Programs<'a> {
+struct DevicePrograms<'a> {
     device: GroupId,
     /// In time order, by the clock of the host.
     all: Vec<(SliceRef<'a>, TimeRange)>,
@@ -91,7 +91,7 @@ struct OwnedPrograms {
     count: usize,
 }
 
-impl<'a> Programs<'a> {
+impl<'a> DevicePrograms<'a> {
     fn of(cx: &Context<'a>, device: GroupId) -> Self {
         let pairs = cx
             .fact::<ClocksReport>()

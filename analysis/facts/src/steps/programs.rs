@@ -62,11 +62,11 @@ pub(super) fn find(model: &TraceModel, devices: &[GroupId]) -> Result<MarkedStep
     Ok(MarkedSteps { marker, steps, why })
 }
 
-type Executions<'a> = [(GroupId, Vec<SliceRef<'a>>)];
+type ExecutionsOnCores<'a> = [(GroupId, Vec<SliceRef<'a>>)];
 
 /// The key with the most device time.
 pub(super) fn dominant<'a>(
-    executions: &Executions<'a>,
+    executions: &ExecutionsOnCores<'a>,
     key: impl Fn(&'a str) -> &'a str,
 ) -> String {
     let slices = executions.iter().flat_map(|(_, slices)| slices);
@@ -79,7 +79,7 @@ pub(super) fn dominant<'a>(
 
 /// Checks whether the executions of `marker` are regular enough to be steps.
 fn judge<'a>(
-    executions: &Executions<'a>,
+    executions: &ExecutionsOnCores<'a>,
     marker: &str,
     key: impl Fn(&'a str) -> &'a str,
     total: Picos,

@@ -68,7 +68,7 @@ pub fn screen(document: &Document, layout: &TextLayout) -> String {
     let model = document.session.model();
     let overview = overview(document);
     let has_times = !model.has_caveat(Caveat::PlaceholderTimes);
-    let mut room = Room(if layout.width >= WIDE {
+    let mut room = LinesLeft(if layout.width >= WIDE {
         LINES
     } else {
         NARROW_LINES
@@ -118,9 +118,9 @@ pub fn screen(document: &Document, layout: &TextLayout) -> String {
 }
 
 /// Lines that are left.
-struct Room(usize);
+struct LinesLeft(usize);
 
-impl Room {
+impl LinesLeft {
     /// Takes the lines of a part, and of the blank line before it.
     fn take(&mut self, part: String) -> String {
         let lines = part.lines().count();

@@ -15,7 +15,7 @@ use crate::noted::Noted;
 const SCHEMAS: &str = "/components/schemas";
 
 /// What an address answers.
-enum Answer {
+enum AnswerSchema {
     /// JSON with this schema.
     Json(Value),
     /// Anything.
@@ -32,7 +32,7 @@ struct Operation {
     params: Value,
     /// Schema of the body.
     body: Option<Value>,
-    answer: Answer,
+    answer: AnswerSchema,
 }
 
 struct Writer {
@@ -76,7 +76,7 @@ impl Writer {
         path: &'static str,
         id: &'static str,
         about: &'static str,
-        answer: Answer,
+        answer: AnswerSchema,
     ) {
         self.operations.push(Operation {
             path,
@@ -96,13 +96,13 @@ impl Writer {
         id: &'static str,
         about: &'static str,
     ) {
-        let answer = Answer::Json(self.of::<A>());
+        let answer = AnswerSchema::Json(self.of::<A>());
         self.get::<P>(path, id, about, answer);
     }
 
     fn add_all(&mut self) {
         self.json::<(), runs::Health>("/health", "health", "That the server is there.");
-        let any = Answer::Json(json!({"type": "object"}));
+        let any = AnswerSchema::Json(json!({"type": "object"}));
         self.get::<()>("/openapi.json", "openapi", "This document.", any);
         let about = "The runs, of each place the newest first.";
         self.json::<runs::PageParams, runs::RunPage>("/runs", "runs", about);
@@ -112,12 +112,12 @@ impl Writer {
         let report = render::json::schema().unwrap_or_default();
         let report = self.whole("Report", &report);
         let about = "All reports: what systole analyze --format json writes.";
-        let answer = Answer::Json(report.clone());
+        let answer = AnswerSchema::Json(report.clone());
         self.get::<reports::ReportParams>("/runs/{id}/reports", "reports", about, answer);
-        let (path, answer) = ("/runs/{id}/reports/{name}", Answer::Json(report));
+        let (path, answer) = ("/runs/{id}/reports/{name}", AnswerSchema::Json(report));
         self.get::<reports::ReportParams>(path, "report", "One report.", answer);
         let about = "All reports as a page without scripts and network access.";
-        let answer = Answer::Other("text/html");
+        let answer = AnswerSchema::Other("text/html");
         self.get::<AboutParams>("/runs/{id}/html", "page", about, answer);
         let about = "The tables, with their columns.";
         self.json::<AboutParams, Noted<tables::TableList>>("/runs/{id}/tables", "tables", about);
@@ -125,13 +125,13 @@ impl Writer {
         self.json::<tables::RowParams, Noted<tables::TableRows>>(path, "rows", "Rows of a table.");
         self.json::<(), files::FileList>("/runs/{id}/files", "files", "The files of a run.");
         let about = "The bytes of a file, whole or in part (Range).";
-        let answer = Answer::Other(files::BYTES);
+        let answer = AnswerSchema::Other(files::BYTES);
         self.get::<files::FileParams>("/runs/{id}/files/{n}", "file", about, answer);
         let about = "The trace as this version of the program has read it.";
-        let answer = Answer::Other(files::BYTES);
+        let answer = AnswerSchema::Other(files::BYTES);
         self.get::<model::ModelParams>("/runs/{id}/model", "model", about, answer);
         let comparison = render::comparison::schema().unwrap_or_default();
-        let answer = Answer::Json(self.whole("Comparison", &comparison));
+        let answer = AnswerSchema::Json(self.whole("Comparison", &comparison));
         let about = "What changed between two runs: what systole compare --format json writes.";
         self.get::<compare::CompareParams>("/compare", "compare", about, answer);
         self.add_query();
@@ -150,7 +150,7 @@ impl Writer {
             about: "The same for a query that is too long for an address.",
             params: Value::Null,
             body: Some(body),
-            answer: Answer::Json(answer),
+            answer: AnswerSchema::Json(answer),
         });
     }
 
@@ -223,8 +223,8 @@ fn described(operation: Operation, problem: &Value) -> Value {
         }));
     }
     let content = match operation.answer {
-        Answer::Json(schema) => json!({ "application/json": { "schema": schema } }),
-        Answer::Other(kind) => json!({ kind: {} }),
+        AnswerSchema::Json(schema) => json!({ "application/json": { "schema": schema } }),
+        AnswerSchema::Other(kind) => json!({ kind: {} }),
     };
     let failed = |about: &str| json!({ "description": about, "content": { "application/json": { "schema": problem } } });
     let mut responses = json!({

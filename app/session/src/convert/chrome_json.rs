@@ -46,7 +46,7 @@ struct Event<'a> {
 /// `out` fails.
 pub fn write(session: &Session, with_args: bool, out: &mut impl Write) -> io::Result<()> {
     let model = session.whole_model();
-    let mut events = Events {
+    let mut events = EventWriter {
         out,
         shift: shift_ps(model),
         is_first: true,
@@ -129,7 +129,7 @@ fn about(model: &TraceModel) -> Value {
     Value::Object(about)
 }
 
-fn names<W: Write>(session: &Session, events: &mut Events<'_, W>) -> io::Result<()> {
+fn names<W: Write>(session: &Session, events: &mut EventWriter<'_, W>) -> io::Result<()> {
     let model = session.model();
     let mut about = |name: &str, pid: usize, tid: usize, key: &str, value: Value| {
         let args = Map::from_iter([(key.to_owned(), value)]);
@@ -206,13 +206,13 @@ fn process_name(model: &TraceModel, group: GroupId) -> String {
     }
 }
 
-struct Events<'a, W> {
+struct EventWriter<'a, W> {
     out: &'a mut W,
     shift: i64,
     is_first: bool,
 }
 
-impl<W: Write> Events<'_, W> {
+impl<W: Write> EventWriter<'_, W> {
     fn push(&mut self, event: &Event<'_>) -> io::Result<()> {
         if !std::mem::take(&mut self.is_first) {
             self.out.write_all(b",\n")?;

@@ -81,9 +81,9 @@ pub(super) fn table(session: &Session, tracks: &Arc<TrackNames>) -> DataTable {
     places(facts(table)).found_by(SliceRows::find).build()
 }
 
-type SliceTable = super::data::DataTableBuilder<SliceRows>;
+type SliceTableBuilder = super::data::DataTableBuilder<SliceRows>;
 
-fn places(table: SliceTable) -> SliceTable {
+fn places(table: SliceTableBuilder) -> SliceTableBuilder {
     table
         .id(
             "program",
@@ -152,7 +152,7 @@ fn places(table: SliceTable) -> SliceTable {
 }
 
 /// Columns of facts about single slices.
-fn facts(table: SliceTable) -> SliceTable {
+fn facts(table: SliceTableBuilder) -> SliceTableBuilder {
     table
         .time(
             "device_start_ps",

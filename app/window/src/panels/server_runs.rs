@@ -35,23 +35,23 @@ struct OfferedRun {
 
 /// A place that the server cannot read.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
-struct PlaceError {
+struct UnreadPlace {
     place: String,
     message: String,
 }
 
 /// What the server answers.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
-struct RunPage {
+struct ServerRunPage {
     runs: Vec<OfferedRun>,
     total: usize,
-    errors: Vec<PlaceError>,
+    errors: Vec<UnreadPlace>,
 }
 
 /// The runs of the server, asked for again while they are looked at.
 pub struct ServerRuns {
     source: RunSource,
-    list: Worker<u64, Option<RunPage>>,
+    list: Worker<u64, Option<ServerRunPage>>,
     filter: String,
     /// Whether the dialog is open, and whether the run is to be compared with the open trace.
     dialog: Option<bool>,
@@ -231,7 +231,7 @@ impl ServerRuns {
         let Some(Some(page)) = self.list.latest() else {
             return false;
         };
-        for PlaceError { place, message } in &page.errors {
+        for UnreadPlace { place, message } in &page.errors {
             ui.label(remark(format!("{message}: {place}")));
         }
         let fitting = self.fitting(open);
@@ -328,7 +328,7 @@ fn path_of(run: &OfferedRun) -> PathBuf {
     PathBuf::from(format!("run/{}/{}", run.id, run.name))
 }
 
-fn parsed(text: &str) -> Result<RunPage, String> {
+fn parsed(text: &str) -> Result<ServerRunPage, String> {
     serde_json::from_str(text)
         .map_err(|error| format!("the server's list of runs cannot be read: {error}"))
 }

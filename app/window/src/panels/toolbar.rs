@@ -15,7 +15,7 @@ use view::palette::Preset;
 use view::state::{DerivedRows, MouseMode, TimelineLayer};
 
 /// Name and path of a run that the server offers beside the open one.
-type OtherRun<'a> = (&'a str, PathBuf);
+type RunToOpen<'a> = (&'a str, PathBuf);
 
 /// Width of the panel buttons.
 const PANELS: f32 = 320.0;
@@ -71,7 +71,7 @@ fn files_ui(
     ui: &mut Ui,
     state: Option<&ViewState>,
     settings: &Settings,
-    others: &[OtherRun<'_>],
+    others: &[RunToOpen<'_>],
     out: &mut AppCommands,
 ) {
     let open = ui.add(Button::new("Open…").shortcut_text(in_menu(ui, "open")));
@@ -158,7 +158,7 @@ fn width_of_title(ui: &Ui, trace: &OpenTrace) -> f32 {
 }
 
 /// The menu that opens a second file to compare with.
-fn compare_ui(ui: &mut Ui, settings: &Settings, others: &[OtherRun<'_>], out: &mut AppCommands) {
+fn compare_ui(ui: &mut Ui, settings: &Settings, others: &[RunToOpen<'_>], out: &mut AppCommands) {
     let menu = ui.menu_button("Compare with…", |ui| {
         for (name, path) in others {
             ui.button(*name)

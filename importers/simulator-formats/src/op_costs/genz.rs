@@ -13,7 +13,7 @@ use importer_common::csv_table::{CsvRow, CsvTable};
 use importer_common::prelude::*;
 
 use super::program::{CostBlock, CostedDevice, CostedProgram, OpCost};
-use super::table::{OpCostTable, OpCosts};
+use super::table::{CostTableContent, OpCostTable};
 
 /// Tables of `GenZ`.
 pub static GENZ: OpCostTable = OpCostTable {
@@ -43,7 +43,11 @@ const PS_PER_MS: f64 = 1e9;
 const MAX_MS: f64 = 5e6;
 
 /// Reads the table.
-fn read(source: &InputSource, progress: &Progress, out: &mut TraceBuilder) -> Result<OpCosts> {
+fn read(
+    source: &InputSource,
+    progress: &Progress,
+    out: &mut TraceBuilder,
+) -> Result<CostTableContent> {
     let table = CsvTable::read(source, GENZ.format.title, progress, out)?;
     table.require(&[
         "Layer Name",

@@ -20,7 +20,7 @@ use importer_common::simulated::product_text;
 use serde_json::Value;
 
 use super::program::{CostBlock, CostedDevice, CostedProgram, OpCost};
-use super::table::{OpCostTable, OpCosts};
+use super::table::{CostTableContent, OpCostTable};
 
 /// Tables of `NeuSim`.
 pub static NEUSIM: OpCostTable = OpCostTable {
@@ -83,7 +83,11 @@ fn beside(name: &str) -> Vec<String> {
 }
 
 /// Reads the table, or the two tables that it consists of.
-fn read(source: &InputSource, progress: &Progress, out: &mut TraceBuilder) -> Result<OpCosts> {
+fn read(
+    source: &InputSource,
+    progress: &Progress,
+    out: &mut TraceBuilder,
+) -> Result<CostTableContent> {
     let (stem, run) = stems(source.name());
     let part = |phase: &str| source.beside(&format!("{stem}_{phase}.csv"));
     let chip = source.beside(&format!("{run}.json"));

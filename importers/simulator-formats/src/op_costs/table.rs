@@ -17,7 +17,7 @@ const CANNOT_KNOW: [&str; 4] = [
 ];
 
 /// What a cost table contains.
-pub(super) type OpCosts = (Vec<CostedProgram>, CostedDevice);
+pub(super) type CostTableContent = (Vec<CostedProgram>, CostedDevice);
 
 /// The cost tables of a simulator.
 #[derive(Debug)]
@@ -28,7 +28,7 @@ pub struct OpCostTable {
     pub(super) columns: &'static [&'static [u8]],
     /// See [`Importer::beside`].
     pub(super) beside: fn(&str) -> Vec<String>,
-    pub(super) read: fn(&InputSource, &Progress, &mut TraceBuilder) -> Result<OpCosts>,
+    pub(super) read: fn(&InputSource, &Progress, &mut TraceBuilder) -> Result<CostTableContent>,
 }
 
 impl Importer for OpCostTable {

@@ -18,7 +18,7 @@ pub struct DividedFusion {
 }
 
 /// How often an instruction does each piece of its work.
-type Work = BTreeMap<u64, usize>;
+type WorkCounts = BTreeMap<u64, usize>;
 
 /// The fusions among `wholes` whose work is that of at least two of `parts`, each of which belongs to one fusion at most.
 /// What does no work does not count: parameters, constants and what only renames values.
@@ -27,7 +27,7 @@ pub(super) fn divided(
     (other, parts): (&HloModule, &[InstructionId]),
 ) -> Vec<DividedFusion> {
     let contents = parts.iter().map(|&id| (id, work(other, id)));
-    let contents: Vec<(InstructionId, Work)> =
+    let contents: Vec<(InstructionId, WorkCounts)> =
         contents.filter(|(_, work)| !work.is_empty()).collect();
     let mut holders: HashMap<u64, Vec<usize>> = HashMap::new();
     for (at, (_, content)) in contents.iter().enumerate() {
@@ -77,8 +77,8 @@ pub(super) fn divided(
 }
 
 /// What an instruction does: digests of opcode, framework name and sizes of all that it runs.
-pub(super) fn work(module: &HloModule, id: InstructionId) -> Work {
-    let mut out = Work::new();
+pub(super) fn work(module: &HloModule, id: InstructionId) -> WorkCounts {
+    let mut out = WorkCounts::new();
     let Some(instruction) = module.instruction(id) else {
         return out;
     };

@@ -42,7 +42,7 @@ pub(super) fn difference(
 ) -> Option<ScheduleDifference> {
     let places = [places(modules[0])?, places(modules[1])?];
     // Position in the second program by position in the first, for each computation of the first.
-    let mut orders: BTreeMap<usize, Vec<(usize, Place)>> = BTreeMap::new();
+    let mut orders: BTreeMap<usize, Vec<(usize, ExecutionPlace)>> = BTreeMap::new();
     for pair in pairs {
         let first = modules[0].instruction(pair.first)?;
         if NO_WORK.contains(&&*first.opcode) {
@@ -65,10 +65,10 @@ pub(super) fn difference(
 }
 
 /// Computation and position in its order of execution.
-type Place = (usize, usize);
+type ExecutionPlace = (usize, usize);
 
 /// The place of each instruction.
-fn places(module: &HloModule) -> Option<HashMap<InstructionId, Place>> {
+fn places(module: &HloModule) -> Option<HashMap<InstructionId, ExecutionPlace>> {
     if !module.is_scheduled() {
         return None;
     }

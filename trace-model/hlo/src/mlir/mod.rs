@@ -26,7 +26,7 @@ use crate::instruction::{ComputationId, Instruction, InstructionId};
 use crate::module::{BufferAlias, DeviceAssignment, HloModule};
 use crate::{Attributes, HloError, HloOrigin, Shape};
 use locations::Locations;
-use ops::Op;
+use ops::MlirOp;
 use trace_model::ProgramBytes;
 
 /// Deepest nesting of regions and calls that is followed.
@@ -183,14 +183,14 @@ impl<'a> MlirReader<'a> {
             open.instructions.push(parameter);
         }
         for statement in scan::statements(body) {
-            if let Some(op) = Op::parse(statement) {
+            if let Some(op) = MlirOp::parse(statement) {
                 self.op(&mut open, &op, depth);
             }
         }
         Some(self.close(name, open))
     }
 
-    fn op(&mut self, open: &mut OpenBlock<'a>, op: &Op<'a>, depth: usize) {
+    fn op(&mut self, open: &mut OpenBlock<'a>, op: &MlirOp<'a>, depth: usize) {
         let mut called = Vec::new();
         called.extend(
             op.callee

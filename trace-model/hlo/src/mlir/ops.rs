@@ -10,20 +10,20 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use super::{scan, types};
 use crate::config;
-use crate::counter::{Comparison, CounterPart};
+use crate::counter::{CompareDirection, CounterPart};
 use crate::facts::{Attributes, CollectiveAttributes, DotDimensions, PrecisionConfig};
 use crate::{ProductPrecision, ReplicaGroups, Shape};
 
 /// A region of an op.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Region<'a> {
+pub(super) struct OpRegion<'a> {
     pub arguments: &'a str,
     pub body: &'a str,
 }
 
 /// An op.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Op<'a> {
+pub(super) struct MlirOp<'a> {
     /// Name of its value, with `%`; empty if it has none.
     pub name: &'a str,
     /// In the words of HLO.
@@ -33,14 +33,14 @@ pub(super) struct Op<'a> {
     pub callee: Option<&'a str>,
     /// Names of values, with `%`.
     pub operands: Vec<&'a str>,
-    pub regions: Vec<Region<'a>>,
+    pub regions: Vec<OpRegion<'a>>,
     pub location: Option<&'a str>,
     /// Operands and attributes as written, without regions and types.
     text: String,
     types: &'a str,
 }
 
-impl<'a> Op<'a> {
+impl<'a> MlirOp<'a> {
     pub fn parse(statement: &'a str) -> Option<Self> {
         let (name, rest) = match statement.split_once(" = ") {
             Some((names, rest)) if statement.starts_with('%') => {
@@ -231,7 +231,7 @@ impl<'a> Op<'a> {
                 .map(CounterPart::Constant),
             "compare" => after("#stablehlo<comparison_direction ")
                 .or_else(|| word(&self.text))
-                .and_then(|direction| Comparison::parse(&direction))
+                .and_then(|direction| CompareDirection::parse(&direction))
                 .map(CounterPart::Compare),
             _ => None,
         };
@@ -292,16 +292,16 @@ fn is_region(after: &str) -> bool {
 }
 
 /// A region, whose first line may name its arguments: `^bb0(%x: tensor<f32>):`.
-fn region(body: &str) -> Region<'_> {
+fn region(body: &str) -> OpRegion<'_> {
     let trimmed = body.trim_start();
     if !trimmed.starts_with('^') {
-        return Region {
+        return OpRegion {
             arguments: "",
             body,
         };
     }
     let Some(open) = trimmed.find('(') else {
-        return Region {
+        return OpRegion {
             arguments: "",
             body,
         };
@@ -309,7 +309,7 @@ fn region(body: &str) -> Region<'_> {
     let (arguments, end, _) = scan::inside(trimmed, open);
     let body = trimmed.get(end..).unwrap_or_default();
     let body = body.split_once('\n').map_or("", |(_, rest)| rest);
-    Region { arguments, body }
+    OpRegion { arguments, body }
 }
 
 /// Position and length of the values in a text; in a loop, those after the equals sign.

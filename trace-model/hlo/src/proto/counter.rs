@@ -1,7 +1,7 @@
 //! Reads what loops are counted by: constants, elements of tuples, comparisons.
 
 use super::super::wire::{HloDamage, ProtoValue};
-use crate::counter::{Comparison, CounterPart};
+use crate::counter::{CompareDirection, CounterPart};
 
 /// What loops are counted by.
 pub(super) fn read_counter(
@@ -17,7 +17,7 @@ pub(super) fn read_counter(
         }
         13 => *counter = u32::try_from(value.number()).map_or(*counter, CounterPart::Element),
         63 => {
-            let direction = Comparison::parse(&value.text());
+            let direction = CompareDirection::parse(&value.text());
             *counter = direction.map_or(*counter, CounterPart::Compare);
         }
         _ => {}

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use crate::syntax::{HloText, ReplicaGroups, Shape, is_inline};
 
 use super::config;
-use super::counter::{Comparison, CounterPart};
+use super::counter::{CompareDirection, CounterPart};
 use super::facts::{
     Attributes, CollectiveAttributes, DotDimensions, FusionKind, PrecisionConfig, ProductPrecision,
 };
@@ -119,7 +119,7 @@ fn counter(hlo: &HloText<'_>) -> CounterPart {
             index.map(CounterPart::Element)
         }
         "compare" => {
-            let direction = hlo.attribute("direction").and_then(Comparison::parse);
+            let direction = hlo.attribute("direction").and_then(CompareDirection::parse);
             direction.map(CounterPart::Compare)
         }
         _ => None,

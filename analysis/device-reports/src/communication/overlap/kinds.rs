@@ -10,7 +10,7 @@ use super::times::{KindTime, TransferSet, TransferTimes};
 
 /// What the core that is looked at spends on a kind of transfers.
 #[derive(Default)]
-struct OnCore {
+struct KindOnCore {
     spans: UnionBuilder,
     sum: KindTime,
 }
@@ -23,7 +23,7 @@ pub(super) type KindPlaces = [Option<usize>; 3];
 pub(super) struct KindTimes {
     places: BTreeMap<TransferSet, usize>,
     times: Vec<KindTime>,
-    on_core: Vec<OnCore>,
+    on_core: Vec<KindOnCore>,
 }
 
 impl KindTimes {
@@ -46,7 +46,8 @@ impl KindTimes {
 
     /// Adds a span on the core that is looked at, of which a part is hidden.
     pub fn add(&mut self, places: KindPlaces, span: TimeRange, hidden: Picos) {
-        self.on_core.resize_with(self.places.len(), OnCore::default);
+        self.on_core
+            .resize_with(self.places.len(), KindOnCore::default);
         for place in places.into_iter().flatten() {
             let on_core = &mut self.on_core[place];
             on_core.spans.add(span);
@@ -58,7 +59,7 @@ impl KindTimes {
     /// All spans of the core were added.
     pub fn end_core(&mut self, meanwhile: &CoreActivity) {
         self.times.resize(self.places.len(), KindTime::default());
-        for (all, OnCore { spans, sum }) in self.times.iter_mut().zip(self.on_core.drain(..)) {
+        for (all, KindOnCore { spans, sum }) in self.times.iter_mut().zip(self.on_core.drain(..)) {
             let spans = spans.finish();
             let time = spans.measure();
             // Mostly no two spans overlap.

@@ -55,7 +55,7 @@ pub struct KernelTiming {
 
 /// Times that are collected.
 #[derive(Default)]
-struct Executions {
+struct KernelExecutions {
     all: Vec<Execution>,
     gaps: Vec<f64>,
 }
@@ -70,7 +70,7 @@ struct Execution {
     time_ps: f64,
 }
 
-impl Executions {
+impl KernelExecutions {
     /// The time at each moment at which it ran: the median of what overlaps on several cores.
     fn moments(mut self) -> Vec<f64> {
         self.all
@@ -104,7 +104,7 @@ pub(super) fn timings(
     cx: &Context<'_>,
     names: &BTreeMap<OpId, String>,
 ) -> Result<Vec<KernelTiming>> {
-    let mut found: BTreeMap<(&str, Option<String>), Executions> = BTreeMap::new();
+    let mut found: BTreeMap<(&str, Option<String>), KernelExecutions> = BTreeMap::new();
     let operands: BTreeMap<OpId, Option<String>> =
         names.keys().map(|&op| (op, operands(cx, op))).collect();
     for core in cx.tensor_cores() {
@@ -150,7 +150,7 @@ pub(super) fn timings(
     Ok(timings)
 }
 
-fn timing(kernel: &str, operands: Option<String>, found: Executions) -> Option<KernelTiming> {
+fn timing(kernel: &str, operands: Option<String>, found: KernelExecutions) -> Option<KernelTiming> {
     let occurrences = found.all.len() as u64;
     let gap_ps = median(&found.gaps);
     let times = found.moments();
@@ -250,7 +250,7 @@ mod tests {
         let groups: Vec<GroupId> = (0..cores)
             .map(|core| builder.group(None, GroupKind::Host, &core.to_string()))
             .collect();
-        let mut found = Executions::default();
+        let mut found = KernelExecutions::default();
         for core in groups {
             let mut now = 0;
             for &time_ps in times {

@@ -8,7 +8,7 @@ use super::row::{OpRates, OpRow};
 
 /// What like ops have in common: program, name without its number, category, place in the source or in the framework,
 /// the limit, and operations and bytes of an execution.
-type Likeness<'r> = (
+type OpTraits<'r> = (
     &'r str,
     &'r str,
     &'r str,
@@ -59,7 +59,7 @@ impl<'r> LikeOps<'r> {
     }
 }
 
-fn likeness(row: &OpRow) -> Likeness<'_> {
+fn likeness(row: &OpRow) -> OpTraits<'_> {
     let work = [row.costs.flops.or(row.costs.model_flops), row.costs.bytes]
         .map(|amount| amount.and_then(|amount| amount.checked_div(row.occurrences)));
     let place = row.source.as_deref().or(row.framework_name.as_deref());

@@ -12,7 +12,7 @@ use crate::host::clocks::Clocks;
 
 /// Programs of one phase.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct ProgramSum {
+pub(super) struct PhaseSum {
     pub count: u64,
     /// By the clock of the ops, summed over devices.
     pub time: Picos,
@@ -21,7 +21,7 @@ pub(super) struct ProgramSum {
 /// The programs in the scope.
 #[derive(Debug, Default)]
 pub(super) struct PhasePrograms {
-    by_phase: BTreeMap<ServingPhase, ProgramSum>,
+    by_phase: BTreeMap<ServingPhase, PhaseSum>,
     /// Time of all programs.
     pub all: Picos,
 }
@@ -70,7 +70,7 @@ impl PhasePrograms {
         Ok(found)
     }
 
-    pub fn of(&self, phase: ServingPhase) -> Option<ProgramSum> {
+    pub fn of(&self, phase: ServingPhase) -> Option<PhaseSum> {
         self.by_phase.get(&phase).copied()
     }
 

@@ -28,7 +28,7 @@ pub(super) struct AreaRows {
 
 /// The rows of slices on one track.
 #[derive(Clone, Copy)]
-pub(super) struct TrackRows<'a> {
+pub(super) struct AreaRowsOnTrack<'a> {
     rows: &'a AreaRows,
     track: TrackId,
     of_names: &'a [u32],
@@ -142,9 +142,9 @@ impl AreaRows {
     }
 
     /// The rows of slices on a track, which is one of those that the rows were made for.
-    pub(super) fn of_track(&self, model: &TraceModel, track: TrackId) -> TrackRows<'_> {
+    pub(super) fn of_track(&self, model: &TraceModel, track: TrackId) -> AreaRowsOnTrack<'_> {
         let of_names = self.of_kinds.get(&model.track(track).kind);
-        TrackRows {
+        AreaRowsOnTrack {
             rows: self,
             track,
             of_names: of_names.map_or(&[], Vec::as_slice),
@@ -195,7 +195,7 @@ impl AreaRows {
     }
 }
 
-impl TrackRows<'_> {
+impl AreaRowsOnTrack<'_> {
     /// The row of a slice on the track.
     #[inline]
     pub(super) fn of(self, label: LabelId, start: Timestamp) -> u32 {

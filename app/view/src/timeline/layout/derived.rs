@@ -126,7 +126,7 @@ struct LaneBoxes<'a> {
 
 /// A column that is being summed up.
 #[derive(Default)]
-struct Column {
+struct ColumnSums {
     times: ColorTimes,
     /// A slice that reaches into the next column, and how far; its column has this number.
     rest: Option<(DerivedSlice, Picos, f64)>,
@@ -141,7 +141,7 @@ impl LaneBoxes<'_> {
             x_of(slice.range.end) - x_of(slice.range.start) >= f64::from(MIN_WIDTH)
         };
         let mut at = slices.partition_point(|slice| slice.range.end < visible.start);
-        let mut column = Column::default();
+        let mut column = ColumnSums::default();
         while let Some(slice) = slices
             .get(at)
             .filter(|slice| slice.range.start < visible.end)
@@ -179,7 +179,7 @@ impl LaneBoxes<'_> {
     }
 
     /// Begins a column with what reaches into it, and draws what reached into one before it.
-    fn begin(&mut self, number: f64, column: &mut Column) {
+    fn begin(&mut self, number: f64, column: &mut ColumnSums) {
         let Some((last, rest, of)) = column.rest.take() else {
             return;
         };

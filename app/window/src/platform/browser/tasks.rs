@@ -10,7 +10,7 @@ use web_time::Instant;
 use super::script::call;
 
 /// Something to do later.
-type Task = Box<dyn FnOnce() + Send>;
+type PageTask = Box<dyn FnOnce() + Send>;
 
 /// How long a task runs at least until the page may draw and take input.
 const LEAST: Duration = Duration::from_millis(8);
@@ -18,7 +18,7 @@ const LEAST: Duration = Duration::from_millis(8);
 const MOST: Duration = Duration::from_millis(40);
 
 thread_local! {
-    static WAITING: RefCell<VecDeque<Task>> = const { RefCell::new(VecDeque::new()) };
+    static WAITING: RefCell<VecDeque<PageTask>> = const { RefCell::new(VecDeque::new()) };
     /// When the running task was begun or went on; `None` while none runs, and where the page cannot interrupt any.
     static WENT_ON: Cell<Option<Instant>> = const { Cell::new(None) };
     /// How long it runs until the next pause.

@@ -10,7 +10,7 @@ use crate::panels::tabs::prelude::*;
 use analysis::reports::hlo::programs;
 
 use self::boxes::graph_ui;
-use self::question::{AroundOp, HloAnswer, HloQuestion};
+use self::question::{AroundOp, HloQuestion, HloTabAnswer};
 use self::text::text_ui;
 
 use crate::panels::table::{RowReactions, SortedTable};
@@ -70,8 +70,8 @@ struct HloPanel {
     /// Whether the field of words must take the focus.
     types: bool,
     sorted: SortedTable,
-    programs: Worker<HloQuestion, HloAnswer>,
-    answers: Worker<HloQuestion, HloAnswer>,
+    programs: Worker<HloQuestion, HloTabAnswer>,
+    answers: Worker<HloQuestion, HloTabAnswer>,
 }
 
 impl HloPanel {
@@ -118,7 +118,7 @@ impl HloPanel {
 
     fn ask(&mut self, context: PanelContext<'_>) {
         let scope = Scope::from(context.state.scope);
-        let ask = |worker: &mut Worker<HloQuestion, HloAnswer>, question: HloQuestion| {
+        let ask = |worker: &mut Worker<HloQuestion, HloTabAnswer>, question: HloQuestion| {
             let (session, own) = (context.trace.session.clone(), question.clone());
             let other = context.other.map(|other| other.trace.session.clone());
             worker.ask(question, move |_| own.answer(&session, other.as_ref()));
@@ -149,7 +149,7 @@ impl HloPanel {
     /// The program whose text is shown.
     fn text_of(&self) -> Option<ProgramId> {
         let first = || match self.programs.latest() {
-            Some(HloAnswer::Programs(list)) => list.rows.first().map(|row| row.id),
+            Some(HloTabAnswer::Programs(list)) => list.rows.first().map(|row| row.id),
             _ => None,
         };
         self.program
@@ -196,8 +196,8 @@ impl TabPanel for HloPanel {
         };
         let mut next = None;
         match answer {
-            Some(HloAnswer::Around(around)) => around_ui(ui, context, around, &mut next, view),
-            Some(HloAnswer::Text(text)) => {
+            Some(HloTabAnswer::Around(around)) => around_ui(ui, context, around, &mut next, view),
+            Some(HloTabAnswer::Text(text)) => {
                 let program = self.text_of();
                 let center = self.center.as_ref().map(|center| center.1.as_str());
                 let sums = context.sums_over();
@@ -205,7 +205,7 @@ impl TabPanel for HloPanel {
                     next = program.map(|program| (program, name, ops));
                 }
             }
-            Some(HloAnswer::Found(found, table)) => {
+            Some(HloTabAnswer::Found(found, table)) => {
                 if let Some(row) = one_table_ui(
                     ui,
                     table,
@@ -217,7 +217,7 @@ impl TabPanel for HloPanel {
                     next = Some((row.program_id, row.op.name.to_string(), row.op.ops.clone()));
                 }
             }
-            Some(HloAnswer::Diff(found, table)) => {
+            Some(HloTabAnswer::Diff(found, table)) => {
                 let side = context.other.map_or(TraceSide::A, |other| other.side);
                 if let Some(op) = diff::diff_ui(ui, (found, table), side, &mut self.sorted, out) {
                     next = self
@@ -305,7 +305,7 @@ fn radius_ui(ui: &mut Ui, panel: &mut HloPanel) {
 }
 
 fn program_ui(ui: &mut Ui, panel: &mut HloPanel, context: PanelContext<'_>) {
-    let Some(HloAnswer::Programs(list)) = panel.programs.latest() else {
+    let Some(HloTabAnswer::Programs(list)) = panel.programs.latest() else {
         return;
     };
     let own = panel.text_of();

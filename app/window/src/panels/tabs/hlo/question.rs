@@ -23,7 +23,7 @@ pub(super) enum HloQuestion {
     Diff(Scope, ProgramId, TraceSide, PathBuf),
 }
 
-pub(super) enum HloAnswer {
+pub(super) enum HloTabAnswer {
     Programs(ProgramList),
     Around(Box<AroundOp>),
     Text(ProgramListing),
@@ -43,10 +43,10 @@ impl HloQuestion {
         self,
         session: &Session,
         other: Option<&Session>,
-    ) -> Result<HloAnswer, String> {
+    ) -> Result<HloTabAnswer, String> {
         let message = |error: AnalysisError| error.to_string();
         Ok(match self {
-            Self::Programs(scope) => HloAnswer::Programs(programs(&session.context(scope))),
+            Self::Programs(scope) => HloTabAnswer::Programs(programs(&session.context(scope))),
             Self::Around(scope, program, name, radius) => {
                 let reach = Reach {
                     radius,
@@ -57,19 +57,19 @@ impl HloQuestion {
                 let is_inside = |node: &HloNode| node.relation == NodeRelation::Inside;
                 let around = HloGraph::of(&found, |node| !is_inside(node));
                 let inside = HloGraph::of(&found, is_inside);
-                HloAnswer::Around(Box::new(AroundOp {
+                HloTabAnswer::Around(Box::new(AroundOp {
                     found,
                     around,
                     inside,
                 }))
             }
             Self::Text(scope, program) => {
-                HloAnswer::Text(listing(&session.context(scope), program).map_err(message)?)
+                HloTabAnswer::Text(listing(&session.context(scope), program).map_err(message)?)
             }
             Self::Diff(scope, program, side, _) => {
                 let other = other.ok_or("only one run is open")?;
                 let (found, table) = diff::diff_of((session, other), scope, program, side)?;
-                HloAnswer::Diff(Box::new(found), table)
+                HloTabAnswer::Diff(Box::new(found), table)
             }
             Self::Found(scope, words) => {
                 let cx = session.context(scope);
@@ -83,7 +83,7 @@ impl HloQuestion {
                     .into_iter()
                     .next()
                     .ok_or("nothing was found")?;
-                HloAnswer::Found(found, table)
+                HloTabAnswer::Found(found, table)
             }
         })
     }
