@@ -44,7 +44,7 @@ pub struct KindOnPath {
     /// Time in all steps.
     #[column]
     pub time_ps: Picos,
-    /// Of the steps.
+    /// Share of the steps.
     #[column("Of steps")]
     pub percent: Option<Percent>,
 }
@@ -67,7 +67,7 @@ pub struct DeviceOnPath {
     /// Time of its ops in all steps, without collectives, which are of several devices.
     #[column]
     pub time_ps: Picos,
-    /// Of the steps.
+    /// Share of the steps.
     #[column("Of steps")]
     pub percent: Option<Percent>,
 }
@@ -90,7 +90,7 @@ pub struct OpOnPath {
     /// Time in all steps.
     #[column]
     pub time_ps: Picos,
-    /// Of the steps.
+    /// Share of the steps.
     #[column("Of steps")]
     pub percent: Option<Percent>,
     /// Executions of it that paths lead over.

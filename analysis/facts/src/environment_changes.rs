@@ -13,10 +13,10 @@ pub struct EnvironmentChange {
     /// Display name.
     #[column(id = "what")]
     pub title: String,
-    /// Of the first side; `None` if it is not known.
+    /// Value of the first side; `None` if it is not known.
     #[column("Base", id = "base", with = |row| Self::shown(row.base.as_ref()))]
     pub base: Option<String>,
-    /// Of the second side; `None` if it is not known.
+    /// Value of the second side; `None` if it is not known.
     #[column("Cand", id = "cand", with = |row| Self::shown(row.cand.as_ref()))]
     pub cand: Option<String>,
     /// Why a side is not known.

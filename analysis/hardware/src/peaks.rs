@@ -18,7 +18,7 @@ const UNKNOWN_PEAKS: &str = "not known, because the peaks of the chip are not kn
 pub enum PeakSource {
     /// Recorded in the capture.
     Recorded,
-    /// Of the device that the simulator was configured for.
+    /// Peak of the device that the simulator was configured for.
     Configured,
     /// Published, for the chip that the user named.
     Assumed,

@@ -122,7 +122,7 @@ pub struct HintEvidence {
     /// The number.
     #[column(unit = None, with = |seen| number::value(seen.value, seen.unit))]
     pub value: f64,
-    /// Of the number and the threshold.
+    /// Unit of the number and the threshold.
     pub unit: Unit,
     /// What 100 % is, or over what it was taken.
     #[column]

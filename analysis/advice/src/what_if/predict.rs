@@ -20,9 +20,9 @@ pub struct Prediction {
     pub changes: Vec<String>,
     /// Length of the window on the core that takes longest, as recorded.
     pub window_ps: Picos,
-    /// The same with the changes, if hidden transfers are as short as ever observed.
+    /// That length with the changes, if hidden transfers are as short as ever observed.
     pub predicted_ps: Picos,
-    /// The same, if hidden transfers are as long as possible: the prediction lies between both.
+    /// That length with the changes, if hidden transfers are as long as possible: the prediction lies between both.
     pub predicted_at_most_ps: Picos,
     /// Steps, if there are any.
     pub step: Option<StepPrediction>,
@@ -47,12 +47,12 @@ pub struct StepPrediction {
     pub median_ps: f64,
     /// With the changes, if hidden transfers are as short as ever observed.
     pub predicted_ps: f64,
-    /// The same, if hidden transfers are as long as possible.
+    /// With the changes, if hidden transfers are as long as possible.
     pub predicted_at_most_ps: f64,
     /// Recorded time per step from the start of the first of these steps to the end of the last, including the time
     /// between steps.
     pub each_ps: f64,
-    /// The same with the changes.
+    /// Predicted time per step with the changes, including the time between steps.
     pub predicted_each_ps: f64,
 }
 

@@ -86,7 +86,7 @@ pub struct OpChange {
     pub time_use: TimeUse,
     /// The ops that it is counted with: those that do the same.
     pub group: String,
-    /// The same two on the first side, if it does something else there.
+    /// What it does on the first side, if that is something else.
     #[serde(skip)]
     pub(super) base_work: Option<OpPurpose>,
     /// Whether it is communication between devices; its time is then exposed.

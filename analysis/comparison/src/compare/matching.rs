@@ -26,7 +26,7 @@ use super::work::{OpPurpose, numbers_replaced, result_dims};
 /// Why two ops count as the same.
 #[engine::titled]
 pub enum MatchedBy {
-    /// The same name in the same compiled program.
+    /// They have one name in one compiled program.
     SameProgram,
     /// Name, category, shape and provenance agree.
     Same,

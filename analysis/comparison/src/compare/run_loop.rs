@@ -127,15 +127,15 @@ pub(super) fn compilations(
 pub struct LoopChange {
     /// Steps of the loop of the first side, mean over its runs.
     pub base_steps: f64,
-    /// The same of the second side.
+    /// Steps of the loop of the second side, mean over its runs.
     pub cand_steps: f64,
     /// From the start of the first step to the end of the last on the first side, mean over its runs.
     pub base_ps: f64,
-    /// The same of the second side.
+    /// From the start of the first step to the end of the last on the second side, mean over its runs.
     pub cand_ps: f64,
     /// Change of the time per step: second minus first.
     pub step_change_ps: f64,
-    /// The same as a share of the first.
+    /// Change of the time per step as a share of the first.
     pub change_percent: Option<Percent>,
     /// Part of `step_change_ps` that the median step does not show.
     pub hidden_ps: f64,

@@ -49,7 +49,7 @@ pub struct GroupChange {
     /// What part of its change that is.
     #[serde(skip)]
     pub source_part: f64,
-    /// Of matrix products: the element type of the weights, of the second side if it has one.
+    /// The element type of the weights of matrix products, of the second side if it has one.
     pub weights: Option<String>,
 }
 

@@ -35,7 +35,7 @@ pub enum StepAggregate {
     P95,
     /// The slowest step.
     Max,
-    /// The same as the median.
+    /// The median, too: step times are those of the slowest device.
     WorstDevice = "worst-device",
 }
 
@@ -121,7 +121,7 @@ pub struct Regression {
     pub alpha: Option<f64>,
     /// Smaller changes never fail, in the unit of the metric.
     pub min_effect: Option<f64>,
-    /// The same in milliseconds.
+    /// Smaller changes never fail, in milliseconds.
     pub min_effect_ms: Option<f64>,
     /// How the steps of a run are aggregated.
     pub aggregate: Option<StepAggregate>,

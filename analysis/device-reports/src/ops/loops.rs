@@ -56,7 +56,7 @@ pub struct LoopRow {
     /// The part of it that is the loop's own time.
     #[column("own", derived)]
     pub iteration_own_time_ps: Option<f64>,
-    /// The same as a share of the time of an iteration.
+    /// The loop's own time as a share of the time of an iteration.
     #[column("own share")]
     pub own_of_iteration_percent: Option<Percent>,
     /// Number of ops that run directly in an iteration.

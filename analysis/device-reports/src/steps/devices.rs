@@ -85,7 +85,7 @@ pub struct GroupTime {
     /// How long.
     #[column("Self time")]
     pub time_ps: Picos,
-    /// Of the window.
+    /// Share of the window.
     #[column("Of window")]
     pub percent: Percent,
 }

@@ -18,7 +18,7 @@ pub struct HostOffset {
     /// The host.
     #[column]
     pub host: String,
-    /// The same.
+    /// The id of the host.
     #[serde(skip)]
     pub id: HostId,
     /// The host that it is compared with.
@@ -36,7 +36,7 @@ pub struct HostOffset {
     /// Median of the first third; `None` for fewer than six.
     #[column]
     pub first_third_ps: Option<Picos>,
-    /// The same for the last third.
+    /// Median of the last third; `None` for fewer than six.
     #[column]
     pub last_third_ps: Option<Picos>,
     /// How much faster this host's clock runs, if the thirds differ by more than the spread of each.

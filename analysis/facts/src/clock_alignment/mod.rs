@@ -115,7 +115,7 @@ pub struct ClockShift {
     #[column("First third at least", id = "first_at_least_ps", with = |shift| Some(shift.first_third?.at_least_ps))]
     #[column("at most", id = "first_at_most_ps", with = |shift| shift.first_third?.at_most_ps)]
     pub first_third: Option<ShiftInterval>,
-    /// The same of the last third.
+    /// The shifts that the last third of the pairs allows; `None` with fewer than six.
     #[column("Last third at least", id = "last_at_least_ps", with = |shift| Some(shift.last_third?.at_least_ps))]
     #[column("at most", id = "last_at_most_ps", with = |shift| shift.last_third?.at_most_ps)]
     pub last_third: Option<ShiftInterval>,

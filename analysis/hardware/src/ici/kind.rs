@@ -16,7 +16,7 @@ pub enum CollectiveKind {
     ReduceScatter,
     /// Every device sends a part to every other one.
     AllToAll,
-    /// The same with parts of different sizes.
+    /// Every device sends a part to every other one, of different sizes.
     RaggedAllToAll,
     /// Pairs of devices exchange.
     CollectivePermute,

@@ -40,7 +40,7 @@ pub struct ProgramRow {
     /// Self time of its ops in the scope; absent if none was recorded.
     #[column(measured)]
     pub self_time_ps: Option<Picos>,
-    /// The same as a share of the self time of all ops of the scope.
+    /// That self time as a share of the self time of all ops of the scope.
     #[column("of op time", measured)]
     pub self_of_op_time_percent: Option<Percent>,
 }

@@ -75,7 +75,7 @@ pub struct HloEdge {
 pub struct Neighbourhood {
     /// Program that contains it.
     pub program: String,
-    /// The same in the trace.
+    /// That program in the trace.
     #[serde(skip)]
     pub program_id: ProgramId,
     /// Where the program was read from.
@@ -94,7 +94,7 @@ pub struct Neighbourhood {
     pub edges: Vec<HloEdge>,
     /// Instructions within the radius that are left out because there are too many.
     pub left_out: usize,
-    /// The same of what is inside.
+    /// Instructions inside that are left out because there are too many.
     pub left_out_inside: usize,
     /// What to know when reading it.
     pub notes: Vec<String>,

@@ -98,7 +98,7 @@ pub struct FoundInstruction {
     /// Program that contains it.
     #[column]
     pub program: String,
-    /// The same in the trace.
+    /// That program in the trace.
     #[serde(skip)]
     pub program_id: ProgramId,
     /// What is known of it.

@@ -28,7 +28,7 @@ pub(super) const BRANCHES: &str = "One branch of a conditional runs: FLOPs and t
 #[engine::row(compiler)]
 #[derive(Default, Eq, Deserialize)]
 pub struct ProgramPart {
-    /// Of what: `all-gather among 8 devices`, `fusions of kind loop`, `FLOPs`.
+    /// What is added up: `all-gather among 8 devices`, `fusions of kind loop`, `FLOPs`.
     #[column]
     pub what: String,
     /// Their number in the text; absent if it is a number of bytes, or unknown.
@@ -172,7 +172,7 @@ impl PeakMemory {
 /// A sum of two programs.
 #[engine::row(derived)]
 pub struct ProgramSum {
-    /// Of what: `all-gather`, `fusions of kind loop`, `FLOPs`.
+    /// What is added up: `all-gather`, `fusions of kind loop`, `FLOPs`.
     #[column]
     pub what: String,
     /// Number in the first program; absent if it is a number of bytes, or unknown.
@@ -191,7 +191,7 @@ pub struct ProgramSum {
     /// Number over all iterations of loops in the first program.
     #[column("Executions, first")]
     pub first_executions: Option<u64>,
-    /// The same in the second program.
+    /// Number over all iterations of loops in the second program.
     #[column("Executions, second")]
     pub second_executions: Option<u64>,
     /// Whether both differ, as far as both are known.

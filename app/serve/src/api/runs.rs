@@ -71,9 +71,9 @@ pub(super) struct RunFacts {
 /// Bytes of events.
 #[derive(Serialize, JsonSchema)]
 struct EventBytes {
-    /// Of devices.
+    /// Bytes of events of devices.
     devices: u64,
-    /// Of hosts, and of what is known of no device.
+    /// Bytes of events of hosts, and of what is known of no device.
     others: u64,
 }
 

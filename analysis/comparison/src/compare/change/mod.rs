@@ -88,7 +88,7 @@ pub struct MetricChange {
     pub cand: Option<ShiftEstimate>,
     /// Second minus first.
     pub change: Option<f64>,
-    /// The same as a share of the first.
+    /// The change as a share of the first.
     pub change_percent: Option<Percent>,
     /// 95 % confidence interval of the change.
     #[serde(serialize_with = "bounds")]

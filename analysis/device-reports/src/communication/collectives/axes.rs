@@ -47,7 +47,7 @@ pub struct AxisRow {
     #[serde(rename = "least_bound_bytes_per_second")]
     #[column("Links carry", peak)]
     pub least_bound_bandwidth: Option<f64>,
-    /// The same on the layout with the most.
+    /// What the links carry on the layout with the most of them, of ops that have a share.
     #[serde(rename = "most_bound_bytes_per_second")]
     #[column("to", peak)]
     pub most_bound_bandwidth: Option<f64>,

@@ -81,10 +81,10 @@ pub struct CollectivesReport {
     pub devices: u64,
     /// Steps that sums are divided by; `None` in a range and where none were found.
     pub steps: Option<u64>,
-    /// The same by pattern, fused ones separately, most exposed first; the sum of all last.
+    /// The collectives by pattern, fused ones separately, most exposed first; the sum of all last.
     pub kinds: Vec<KindRow>,
-    /// The same by the axis of the program's mesh along which they communicate, most exposed first; those that follow none
-    /// last.
+    /// The collectives by the axis of the program's mesh along which they communicate, most exposed first; those that
+    /// follow none last.
     pub axes: Vec<AxisRow>,
     /// Where the devices are along the axes, for a view that lists devices by their positions.
     #[serde(skip)]

@@ -33,7 +33,7 @@ pub struct CollectiveRow {
     /// Executions over all devices.
     #[column("Times")]
     pub occurrences: u64,
-    /// The same with the parts of those that a border of the scope cuts.
+    /// Executions over all devices, with the parts of those that a border of the scope cuts.
     #[serde(skip)]
     pub executions: f64,
     /// Message size, participants, and bytes that each must send in one execution.

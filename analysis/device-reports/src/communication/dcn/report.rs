@@ -38,7 +38,7 @@ pub struct DcnCollective {
     /// Time that devices spent in one of the four ops, as far as it lies in the scope.
     #[column]
     pub stall_ps: Picos,
-    /// The same as a share of the windows of the devices that took part.
+    /// That time as a share of the windows of the devices that took part.
     #[column("of window")]
     pub stall_percent: Option<Percent>,
     /// Means over these executions; `None` if there are none.
@@ -98,7 +98,7 @@ pub struct DcnDevice {
     /// Time in ops of collectives between slices.
     #[column]
     pub stall_ps: Picos,
-    /// The same as a share of the window.
+    /// That time as a share of the window.
     #[column("of window")]
     pub stall_percent: Option<Percent>,
     /// Executions that ended.

@@ -11,9 +11,9 @@ use super::times::TransferTimes;
 pub struct OverlapReport {
     /// Numbers over all cores.
     pub summary: OverlapSummary,
-    /// The same for each core.
+    /// Numbers of each core.
     pub cores: Vec<CoreOverlap>,
-    /// The same by pattern, most exposed first.
+    /// Numbers of each pattern, most exposed first.
     pub kinds: Vec<KindTotal>,
     /// The times of sets of transfers.
     #[serde(skip)]
@@ -132,7 +132,7 @@ pub struct Transfer {
     /// Executions over all cores.
     #[column("Times")]
     pub occurrences: u64,
-    /// The same with the parts of those that a border of the scope cuts.
+    /// Executions over all cores, with the parts of those that a border of the scope cuts.
     #[serde(skip)]
     pub executions: f64,
     /// Sum of the times in flight (asynchronous) or of the op, over all cores.

@@ -16,10 +16,10 @@ pub struct Offload {
     /// Time in which `SparseCores` worked.
     #[column("SparseCore work")]
     pub sparse_ps: Picos,
-    /// The same as a share of the work.
+    /// Share of that time in which the `TensorCore` computed.
     #[column("hidden")]
     pub hidden_percent: Option<Percent>,
-    /// The part of it while the `TensorCore` computed.
+    /// Time in which `SparseCores` worked while the `TensorCore` computed.
     #[column]
     pub hidden_ps: Picos,
     /// Time from the start op to the end of the done op.

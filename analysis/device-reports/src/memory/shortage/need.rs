@@ -35,7 +35,7 @@ pub struct MemoryShortage {
     pub shared_bytes: Option<u64>,
     /// The largest buffers, as far as they are listed.
     pub buffers: Vec<NeededBuffer>,
-    /// The same by source line, most bytes first.
+    /// The buffers by source line, most bytes first.
     pub sources: Vec<NeededSource>,
     /// Changes that free memory, unless there is enough: those that suffice first.
     pub fixes: Vec<MemoryFix>,

@@ -57,7 +57,7 @@ pub struct CodeRow {
     /// Bundles without an instruction, in which the core waits; `None` without the text of the code.
     #[column("Empty")]
     pub empty_bundles: Option<u64>,
-    /// The same as a share of its bundles.
+    /// Empty bundles as a share of its bundles.
     #[column("Empty share")]
     pub empty_percent: Option<Percent>,
     /// The last instruction before most of them.
@@ -72,7 +72,7 @@ pub struct CodeRow {
     /// Vector memory that it allocates; `None` without a report on it.
     #[column("VMEM")]
     pub vmem_bytes: Option<u64>,
-    /// The same as a share of what the core has.
+    /// The vector memory that it allocates, as a share of what the core has.
     #[column("of VMEM")]
     pub vmem_percent: Option<Percent>,
     /// The part of it that holds saved registers.

@@ -55,7 +55,7 @@ pub struct KernelCost {
     /// Operations of its matrix products by shapes, without a mask.
     #[column("FLOP by shapes")]
     pub flops: Option<u64>,
-    /// The same on whole tiles of the matrix unit.
+    /// Operations of its matrix products on whole tiles of the matrix unit, without a mask.
     #[column("FLOP, padded")]
     pub padded_flops: Option<u64>,
     /// Operations with a causal mask, which leaves half; for attention of as many queries as keys.
@@ -74,10 +74,10 @@ pub struct KernelCost {
     /// bf16, times the published speed of narrower operands.
     #[column("MFU, no mask")]
     pub flops_percent: Option<Percent>,
-    /// The same with a causal mask.
+    /// Model FLOP utilization by shapes with a causal mask.
     #[column("MFU, causal")]
     pub causal_percent: Option<Percent>,
-    /// The same by declared operations.
+    /// Model FLOP utilization by declared operations.
     #[column("MFU, declared", peak)]
     pub declared_percent: Option<Percent>,
     /// Hardware FLOP utilization: the share of its time in which the matrix units multiplied, needed or not. By counters
@@ -90,7 +90,7 @@ pub struct KernelCost {
     /// Bytes by shapes: each operand in HBM read once and each result written once.
     #[column("HBM by shapes")]
     pub hbm_bytes: Option<u64>,
-    /// Of these, what it reads of a cache of keys and values, at most this where costs are at most these.
+    /// The part of these bytes that it reads of a cache of keys and values, at most this where costs are at most these.
     #[column("KV cache")]
     pub cache_bytes: Option<u64>,
     /// Declared bytes.

@@ -20,7 +20,7 @@ pub enum HardwareFrom {
     Counters,
     /// Shapes, padded to the tiles of the matrix unit.
     PaddedShapes,
-    /// The same without a mask, of which the kernel may skip a part.
+    /// Padded shapes without a mask, of which the kernel may skip a part.
     AtMostPaddedShapes = "padded shapes, at most",
 }
 

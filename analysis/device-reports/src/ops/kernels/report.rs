@@ -94,7 +94,7 @@ pub struct Kernel {
     pub hbm_percent: Option<Percent>,
     /// Time stalled on DMA according to the hardware, if recorded.
     pub dma_stall_ps: Option<Picos>,
-    /// The same as a share of its time.
+    /// Time stalled on DMA as a share of its time.
     #[column("DMA stall")]
     pub dma_stall_percent: Option<Percent>,
     /// Its scopes; `None` if it recorded none.
@@ -123,7 +123,7 @@ pub struct KernelPipeline {
     pub outside_ps: Picos,
     /// Time in `ep_wait_in` or `ep_wait_out`.
     pub dma_wait_ps: Picos,
-    /// The same as a share of the time.
+    /// Waiting for DMA as a share of the time.
     #[column("DMA wait")]
     pub dma_wait_percent: Option<Percent>,
     /// Runs of the body (`ep_run_kernel`) per execution: steps of the grid.
@@ -216,7 +216,7 @@ pub struct KernelLine {
     /// Time excluding events inside.
     #[column("Self time", measured)]
     pub self_ps: Picos,
-    /// The same as a share of the time of the executions that have this line.
+    /// Time excluding events inside, as a share of the time of the executions that have this line.
     #[column("of kernel", measured)]
     pub self_percent: Option<Percent>,
 }

@@ -40,7 +40,7 @@ pub struct SizeRow {
     pub padding_gain_percent: Option<Percent>,
     /// Time of all executions.
     pub total_time_ps: Picos,
-    /// The same without ops inside (self time).
+    /// Time of all executions without ops inside (self time).
     #[column("Self time (sum)", measured)]
     pub self_time_ps: Picos,
     /// Upper bound of the time that padding costs.

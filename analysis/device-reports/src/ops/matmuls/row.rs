@@ -72,7 +72,7 @@ pub struct MatmulRow {
     /// Executions.
     #[column("Runs", measured)]
     pub occurrences: u64,
-    /// The same with the parts of those that a border of the scope cuts.
+    /// Executions with the parts of those that a border of the scope cuts.
     #[serde(skip)]
     pub executions: f64,
     /// Why the sizes are missing.
@@ -90,7 +90,7 @@ pub struct MatmulRow {
     pub padding_gain_percent: Option<Percent>,
     /// Time of all executions.
     pub total_time_ps: Picos,
-    /// The same without ops inside (self time).
+    /// Time of all executions without ops inside (self time).
     #[column("Self time (sum)", measured)]
     pub self_time_ps: Picos,
     /// Upper bound of the time that padding costs: 0 if nothing is padded, or if reading the operands takes longer than

@@ -12,7 +12,7 @@ pub struct OpsReport {
     /// By self time, the largest first; ties by name, then program. Idle time is
     /// not among them.
     pub rows: Vec<OpRow>,
-    /// The same by group, the largest first; groups without time are left out.
+    /// The time of each group, the largest first; groups without time are left out.
     pub groups: Vec<GroupRow>,
     /// Each core by itself, in the order of the trace.
     pub cores: Vec<CoreOps>,
@@ -103,7 +103,7 @@ pub struct CoreOps {
     pub work: OpWork,
     /// Operations of the algorithm.
     pub model_flops: Option<f64>,
-    /// The same, with narrow types converted to the bf16 operations that take as long.
+    /// Operations of the algorithm, with narrow types converted to the bf16 operations that take as long.
     pub model_flops_as_bf16: Option<f64>,
     /// Bytes to and from all memories.
     pub bytes: Option<f64>,

@@ -34,7 +34,7 @@ pub struct CoreOpTime {
     pub occurrences: u64,
     /// Time of all executions.
     pub total_time_ps: Picos,
-    /// The same without ops inside (self time).
+    /// Time of all executions without ops inside (self time).
     pub self_time_ps: Picos,
 }
 
@@ -85,7 +85,7 @@ pub struct OpRow {
     /// Time of all executions, as far as it lies in the scope.
     #[column("Total time (sum)")]
     pub total_time_ps: Picos,
-    /// The same without ops inside.
+    /// Time of all executions without ops inside, as far as it lies in the scope.
     #[column("Self time (sum)")]
     pub self_time_ps: Picos,
     /// Mean time of an execution.
@@ -116,7 +116,7 @@ pub struct OpRow {
     /// Time stalled on DMA, if recorded.
     #[column("DMA stall")]
     pub dma_stall_ps: Option<Picos>,
-    /// The same as a share of total time.
+    /// Time stalled on DMA as a share of total time.
     pub dma_stall_percent: Option<Percent>,
     /// Name in the framework.
     #[column("Framework op", recorded, non_empty)]
@@ -152,7 +152,7 @@ pub struct OpRates {
     /// Achieved share of peak operations; from model FLOPs if only those are known.
     #[column("of FLOP/s", peak)]
     pub flops_percent: Option<Percent>,
-    /// The same for the shortest execution, which is the best observed one, if that is possible.
+    /// Share of peak operations of the shortest execution, which is the best observed one, if that is possible.
     pub best_flops_percent: Option<Percent>,
     /// Achieved share of peak HBM bandwidth.
     #[column("of HBM", peak)]

@@ -39,7 +39,7 @@ pub struct RooflineReport {
     pub ici: Option<IciRoof>,
     /// All devices, over their windows.
     pub program: RooflinePoint,
-    /// The same without the time of infeed and outfeed, if there is any.
+    /// All devices, without the time of infeed and outfeed, if there is any.
     pub program_without_host_io: Option<RooflinePoint>,
     /// The average of consecutive complete steps.
     pub average_step: Option<RooflinePoint>,

@@ -16,7 +16,7 @@ use super::shapes::{self, ChangeSource, ShapeChange};
 /// Why a compilation counts as a recompilation.
 #[engine::titled]
 pub enum CompileEvidence {
-    /// The same function was compiled before in the capture.
+    /// The function was compiled before in the capture.
     CompiledBefore = "compiled before in this capture",
     /// The function was called before in the capture without being compiled.
     RanBefore = "ran before in this capture",

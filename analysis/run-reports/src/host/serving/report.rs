@@ -302,13 +302,13 @@ pub struct ProgramReads {
     /// Time to read all weights once at the peak of HBM.
     #[column("Weights take")]
     pub least_time_ps: Option<f64>,
-    /// The same as a share of the mean time.
+    /// Time to read all weights once, as a share of the mean time.
     #[column("of its time")]
     pub least_percent: Option<Percent>,
     /// Time to read weights and cache at the peak of HBM; `None` if what is read of the cache is not known.
     #[column("With KV cache")]
     pub bound_time_ps: Option<f64>,
-    /// The same as a share of the mean time.
+    /// Time to read weights and cache, as a share of the mean time.
     #[column("of its time, with KV cache")]
     pub bound_percent: Option<Percent>,
     /// Where the weights are known from.
