@@ -156,6 +156,7 @@ fn runs_are_listed_newest_first_with_their_verdicts() {
         "1",
     ]))
     .unwrap();
+    assert_eq!(json["schema"], "systole.run-list/1");
     let [first, second] = &json["runs"].as_array().unwrap()[..] else {
         panic!("{json}")
     };

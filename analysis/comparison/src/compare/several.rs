@@ -38,11 +38,13 @@ pub fn to_json(runs: &[Summary]) -> serde_json::Result<String> {
     }
 }
 
-/// Whether a file that starts like this is a list of runs.
+/// Whether a file that starts like this is meant as a baseline: one run, several, or a list of runs, which is refused by
+/// its name.
 pub fn is_meant(head: &[u8]) -> bool {
     let text = String::from_utf8_lossy(head);
+    let is_list = |name| text.contains(&format!("\"systole.{name}/"));
     Summary::is_meant(head)
-        || text.trim_start().starts_with('{') && text.contains("\"systole.runs/")
+        || text.trim_start().starts_with('{') && ["runs", "run-list"].into_iter().any(is_list)
 }
 
 /// Reads the output of [`to_json`] and rejects runs that cannot be compared.
@@ -51,10 +53,7 @@ pub fn is_meant(head: &[u8]) -> bool {
 ///
 /// The text is not JSON, has another version, or is not a summary.
 pub fn from_json(text: &str) -> Result<Vec<Summary>, SummaryError> {
-    let is_list = serde_json::from_str::<SavedRuns>(text)
-        .ok()
-        .filter(|saved| saved.schema.starts_with("systole.runs/"));
-    let Some(saved) = is_list else {
+    let Ok(saved) = serde_json::from_str::<SavedRuns>(text) else {
         return Summary::from_json(text).map(|run| vec![run]);
     };
     if saved.schema != RUNS_SCHEMA {
@@ -127,6 +126,15 @@ mod tests {
         };
         run.steps.counted = steps;
         run
+    }
+
+    /// `systole runs --format json` has runs without numbers.
+    #[test]
+    fn a_list_of_runs_is_refused_by_its_name() {
+        let list = r#"{"path": "logs", "runs": [{"run": "a"}], "schema": "systole.run-list/1"}"#;
+        assert!(is_meant(list.as_bytes()));
+        let error = from_json(list).unwrap_err().to_string();
+        assert!(error.contains("this is \"systole.run-list/1\""), "{error}");
     }
 
     #[test]

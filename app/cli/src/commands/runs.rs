@@ -185,7 +185,7 @@ fn as_json(path: &Path, rows: &[ListedRunRow]) -> Value {
             })
         })
         .collect();
-    json!({"schema": "systole.runs/1", "path": importers::shown_path(path).display().to_string(), "runs": runs})
+    json!({"schema": "systole.run-list/1", "path": importers::shown_path(path).display().to_string(), "runs": runs})
 }
 
 fn table(rows: &[ListedRunRow]) -> Table {
