@@ -12,6 +12,7 @@
 //! reason = "offloading is on purpose until the new pod"
 //! ```
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -153,13 +154,19 @@ impl SettingsFile {
             .map_err(|error| self.wrong(error.to_string()))
     }
 
-    /// The gates of a file, which may be this one.
-    pub fn gates_in(&self, path: &Path) -> Result<GateConfig> {
-        if path == self.path {
-            self.gates()
+    /// The file at this path, which may be this one.
+    pub fn at(&self, path: &Path) -> Result<Cow<'_, Self>> {
+        let is_this = path == self.path || self.is_read() && files::is_same(path, &self.path);
+        if is_this {
+            Ok(Cow::Borrowed(self))
         } else {
-            Self::read(path)?.gates()
+            Self::read(path).map(Cow::Owned)
         }
+    }
+
+    /// Whether there is a file.
+    fn is_read(&self) -> bool {
+        !self.path.as_os_str().is_empty()
     }
 
     /// The expectations, which may be none.
@@ -324,6 +331,22 @@ mod tests {
         assert_eq!(options.thresholds.get("K01.exposed_percent"), Some(&15.0));
         assert_eq!(options.suppressions[0].hint, "K25");
         assert!(expired.is_empty());
+    }
+
+    /// Nobody reads it again, however its path is written.
+    #[test]
+    fn a_file_is_read_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let [path, other] = ["systole.toml", "other.toml"].map(|name| dir.path().join(name));
+        std::fs::write(&path, "[defaults]\nwarmup_steps = 5\n").unwrap();
+        let settings = SettingsFile::read(&path).unwrap();
+        for path in [&path, &other] {
+            std::fs::write(path, "[defaults]\nwarmup_steps = 7\n").unwrap();
+        }
+        let warmup = |path: &Path| settings.at(path).unwrap().warmup_steps();
+        std::fs::create_dir(dir.path().join("below")).unwrap();
+        assert_eq!(warmup(&dir.path().join("below/../systole.toml")), 5);
+        assert_eq!((warmup(&path), warmup(&other)), (5, 7));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::prelude::*;
 use analysis::Report;
 use analysis::expect::{ExpectReport, Verdict, expectations_of, judge};
 
-use request::{SettingsFile, places};
+use request::places;
 
 /// Arguments of the command.
 #[derive(Debug, Args)]
@@ -59,18 +59,16 @@ fn input(args: &ExpectArgs, path: &Path) -> TraceRequest {
     }
 }
 
-fn open(args: &ExpectArgs, path: &Path, stderr: &Stderr) -> Result<(Session, Scope)> {
-    let input = input(args, path);
-    let loading = Loading::new(&input.assume, stderr)?;
+fn open(args: &ExpectArgs, path: &Path, loading: &Loading<'_>) -> Result<(Session, Scope)> {
     let is_identified = args.output.identifies_input();
-    let session = loading.open_programs(&input.path, input.run.clone(), is_identified)?;
+    let session = loading.open_programs(path, args.run.clone(), is_identified)?;
     let scope = checks::check_part(&session, &args.scope)?;
     Ok((session, scope))
 }
 
 fn init(args: &ExpectArgs, path: &Path, file: &Path, stderr: &Stderr) -> Result<CommandOutcome> {
     places::check_new(file)?;
-    let (session, scope) = open(args, path, stderr)?;
+    let (session, scope) = open(args, path, &Loading::new(&args.assume, stderr)?)?;
     let text = expectations_of(&session.context(scope), args.program.as_deref())
         .map_err(|error| RequestError::Usage(error.to_string()))?;
     output::write_to(file, &text)?;
@@ -83,8 +81,9 @@ fn check(args: &ExpectArgs, file: &Path, path: &Path, stderr: &Stderr) -> Result
         .into_iter()
         .chain([file.to_owned()]);
     let guard = output::check(&args.output, read, args.force.force)?;
-    let expectations = SettingsFile::read(file)?.expectations()?;
-    let (session, scope) = open(args, path, stderr)?;
+    let loading = Loading::new(&args.assume, stderr)?;
+    let expectations = loading.settings.at(file)?.expectations()?;
+    let (session, scope) = open(args, path, &loading)?;
     let report = judge(&session.context(scope), &expectations)
         .map_err(|error| RequestError::Usage(error.to_string()))?;
     let report = Arc::new(report);

@@ -79,7 +79,7 @@ impl<'a> Loading<'a> {
 
     /// The gates of a file, if one is named.
     pub fn gates_in(&self, file: Option<&Path>) -> Result<Option<GateConfig>> {
-        file.map(|file| self.settings.gates_in(file)).transpose()
+        file.map(|file| self.settings.at(file)?.gates()).transpose()
     }
 
     /// The assumptions of reports.
