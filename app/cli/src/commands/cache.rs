@@ -42,7 +42,7 @@ pub fn run(args: &CacheArgs) -> Result<CommandOutcome> {
             let failed = RequestError::write(cache.directory());
             let (count, bytes) = cache.clear().map_err(failed)?;
             let removed = format!("removed {count} files, {}\n", list::size(bytes));
-            output::print_as(OutputFormat::Text, &removed)
+            output::print_as(OutputFormat::TEXT, &removed)
         }
     }
 }

@@ -39,11 +39,9 @@ pub fn run(args: &ChipsArgs) -> Result<CommandOutcome> {
         })
     };
     let text = |_: &Table| text(&chips, args.chip.is_some());
-    let mut text = output::list(args.format, CsvCells::Exact, "chips", facts, text, json);
-    if args.format == OutputFormat::Md {
-        text.insert_str(0, &markdown::markdown(&overview(&chips), 0));
-    }
-    output::print_as(args.format, &text)
+    let answer = Answer::list("chips", facts, text, json)
+        .with_markdown(|facts| markdown::markdown(&overview(&chips), 0) + &facts);
+    output::print_as(args.format, &(args.format.answer)(answer))
 }
 
 /// One row per chip, with the most important numbers.

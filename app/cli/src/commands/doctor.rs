@@ -71,11 +71,10 @@ fn size(session: &Session, args: &DoctorArgs, stderr: &Stderr) -> Result<Command
     };
     let json = || json!({"schema": SIZE_SCHEMA, "size": size});
     let output = &args.output;
-    let mut text = output::list(output.format, output.csv.cells(), "size", table, text, json);
-    if output.format == OutputFormat::Md {
-        text = format!("{}\n\n{text}", size.statements.join("\n\n"));
-    }
-    output::print_as(output.format, &text)
+    let answer = Answer::list("size", table, text, json)
+        .with_cells(output.csv.cells())
+        .with_markdown(|table| format!("{}\n\n{table}", size.statements.join("\n\n")));
+    output::print_as(output.format, &(output.format.answer)(answer))
 }
 
 /// What devices can record, and what of it is here.

@@ -86,7 +86,7 @@ pub fn run(args: &EventsArgs, stderr: &Stderr) -> Result<CommandOutcome> {
     let (devices, page) = (&args.input.assume.values.device, args.question.page());
     let question = || EventQuestion::new(&session, &args.question, scope, devices);
     match args.format {
-        OutputFormat::Ndjson | OutputFormat::Csv if args.question.group_by.is_empty() => {
+        format if format.is_rows() && args.question.group_by.is_empty() => {
             let question = question()?;
             let found = question.find(&|| true);
             let next = |shown| found.next(shown);
@@ -98,7 +98,7 @@ pub fn run(args: &EventsArgs, stderr: &Stderr) -> Result<CommandOutcome> {
                 stderr,
             )?;
         }
-        OutputFormat::Ndjson | OutputFormat::Csv => {
+        format if format.is_rows() => {
             let EventTotals { total, groups, .. } = question()?.totals(&|| true);
             let next = |shown| page.next(shown, total);
             print(
@@ -137,7 +137,7 @@ fn print(
     stderr: &Stderr,
 ) -> Result<()> {
     let (is_csv, cells, page) = (
-        args.format == OutputFormat::Csv,
+        args.format.is_table(),
         args.csv.cells(),
         args.question.page(),
     );

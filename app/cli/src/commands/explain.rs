@@ -17,20 +17,17 @@ pub struct ExplainArgs {
 pub fn run(args: &ExplainArgs) -> Result<CommandOutcome> {
     let text = match &args.hint {
         None => list(args.format),
-        Some(id) => match rule(id) {
-            Some(rule) if matches!(args.format, OutputFormat::Json | OutputFormat::Ndjson) => {
+        Some(id) => match (rule(id), args.format.value) {
+            (Some(rule), Some(write)) => {
                 let thresholds: Vec<_> = rule
                     .thresholds
                     .iter()
                     .map(|limit| json!({"id": limit.id, "value": limit.value, "unit": limit.unit, "why": limit.why}))
                     .collect();
-                let page = json!({"schema": "systole.rule/1", "id": rule.id, "title": rule.title,
-                    "confidence": rule.confidence, "thresholds": thresholds, "page": rule.page});
-                if args.format == OutputFormat::Json {
-                    format!("{page:#}\n")
-                } else {
-                    format!("{page}\n")
-                }
+                write(
+                    &json!({"schema": "systole.rule/1", "id": rule.id, "title": rule.title,
+                    "confidence": rule.confidence, "thresholds": thresholds, "page": rule.page}),
+                )
             }
             _ => answers::explained(id)?,
         },
@@ -40,40 +37,22 @@ pub fn run(args: &ExplainArgs) -> Result<CommandOutcome> {
 
 /// All hints.
 pub fn list(format: OutputFormat) -> String {
-    let mut text = match format {
-        OutputFormat::Json => {
-            let list: Vec<_> = rules()
-                .iter()
-                .map(|rule| json!({"id": rule.id, "title": rule.title}))
-                .collect();
-            return format!(
-                "{:#}\n",
-                json!({"schema": "systole.rules/1", "rules": list})
-            );
-        }
-        OutputFormat::Ndjson => {
-            let lines = rules()
-                .iter()
-                .map(|rule| json!({"id": rule.id, "title": rule.title}).to_string() + "\n");
-            return lines.collect();
-        }
-        OutputFormat::Csv => {
-            let list = Table::of("rules", "", rules().iter().copied())
-                .derived("id", "", Unit::None, |rule| rule.id)
-                .derived("title", "", Unit::None, |rule| rule.title);
-            return csv::csv(&list.build(), 0, CsvCells::Exact);
-        }
-        OutputFormat::Md => "| id | what |\n|---|---|\n".to_owned(),
-        OutputFormat::Text => String::new(),
+    let all = || rules().iter();
+    let rows: Vec<Value> = all()
+        .map(|rule| json!({"id": rule.id, "title": rule.title}))
+        .collect();
+    let table = Table::of("rules", "", all().copied())
+        .derived("id", "", Unit::None, |rule| rule.id)
+        .derived("title", "", Unit::None, |rule| rule.title);
+    let text = |_: &Table| {
+        let lines = all().map(|rule| format!("{}  {}\n", rule.id, rule.title));
+        lines.collect::<String>() + "\nSee systole explain ID for details.\n"
     };
-    for rule in rules() {
-        let _ = match format {
-            OutputFormat::Md => writeln!(text, "| {} | {} |", rule.id, rule.title),
-            _ => writeln!(text, "{}  {}", rule.id, rule.title),
-        };
-    }
-    if format == OutputFormat::Text {
-        text += "\nSee systole explain ID for details.\n";
-    }
-    text
+    let markdown = |_| {
+        let lines = all().map(|rule| format!("| {} | {} |\n", rule.id, rule.title));
+        "| id | what |\n|---|---|\n".to_owned() + &lines.collect::<String>()
+    };
+    let json = || json!({"schema": "systole.rules/1", "rules": rows});
+    let answer = Answer::list("rules", table.build(), text, json);
+    (format.answer)(answer.with_rows(rows.clone()).with_markdown(markdown))
 }

@@ -64,9 +64,7 @@ pub fn run(args: &HloArgs, stderr: &Stderr) -> Result<CommandOutcome> {
         args.graph,
     ) {
         (Ok(HloAnswer::Around(found)), Some(format)) => graph(&session, &found, format),
-        (Ok(HloAnswer::Text(text)), _)
-            if format == OutputFormat::Text && args.output.output.is_empty() =>
-        {
+        (Ok(HloAnswer::Text(text)), _) if format.is_text && args.output.output.is_empty() => {
             print_text(&text, args.output.top, stderr)
         }
         (answer, _) => {

@@ -64,7 +64,7 @@ pub fn run(args: &MemoryArgs, stderr: &Stderr) -> Result<CommandOutcome> {
             })?);
         }
     }
-    output::print_as(args.format, &rendered(&found, args)?)
+    output::print_as(args.format, &rendered(&found, args))
 }
 
 /// The program whose plan a file of a dump holds, as its name tells: `module_0004.jit_f`.
@@ -139,46 +139,28 @@ fn planned(args: &MemoryArgs, stderr: &Stderr) -> Result<MemoryShortage> {
     Ok(found.map_err(why)?.as_ref().clone())
 }
 
-fn rendered(found: &[MemoryShortage], args: &MemoryArgs) -> Result<String> {
-    let tables: Vec<NamedTable> = found
+fn rendered(found: &[MemoryShortage], args: &MemoryArgs) -> String {
+    let tables = found
         .iter()
         .take(1)
         .flat_map(MemoryShortage::tables)
         .map(|table| NamedTable {
             report: "memory",
             table,
-        })
-        .collect();
-    Ok(match args.format {
-        OutputFormat::Text => text(found),
-        OutputFormat::Md => {
-            let first = found
-                .first()
-                .map_or_else(String::new, |first| sentence(&first.decimal_statement()));
-            let body = tables
-                .iter()
-                .map(|named| markdown::markdown(&named.table, 0));
-            format!(
-                "## {}\n\n{}",
-                markdown::escaped(&first),
-                body.collect::<String>()
-            )
-        }
-        OutputFormat::Json => {
-            let value = json!({ "schema": SCHEMA, "path": args.input.path.display().to_string(), "shortages": found });
-            serde_json::to_string_pretty(&value)? + "\n"
-        }
-        OutputFormat::Ndjson => ndjson::lines(&tables.iter().collect::<Vec<_>>(), &[], 0),
-        OutputFormat::Csv => {
-            let buffers = tables
-                .iter()
-                .find(|named| named.table.id == "buffers")
-                .or_else(|| tables.first());
-            buffers.map_or_else(String::new, |named| {
-                csv::csv(&named.table, 0, args.csv.cells())
-            })
-        }
-    })
+        });
+    let json = || json!({ "schema": SCHEMA, "path": args.input.path.display().to_string(), "shortages": found });
+    let markdown = |tables| {
+        let first = found
+            .first()
+            .map_or_else(String::new, |first| sentence(&first.decimal_statement()));
+        format!("## {}\n\n{tables}", markdown::escaped(&first))
+    };
+    let answer = Answer {
+        main: "buffers",
+        cells: args.csv.cells(),
+        ..Answer::new(tables.collect(), |_| text(found), json)
+    };
+    (args.format.answer)(answer.with_markdown(markdown))
 }
 
 /// One screen.

@@ -13,16 +13,15 @@ pub struct MetricsArgs {
 }
 
 pub fn run(args: &MetricsArgs) -> Result<CommandOutcome> {
-    output::print(&match args.format {
-        OutputFormat::Text => text(),
-        OutputFormat::Json => json()?,
-        OutputFormat::Ndjson => METRICS
-            .iter()
-            .map(|one| metric(one).to_string() + "\n")
-            .collect(),
-        OutputFormat::Csv => comma_separated(),
-        OutputFormat::Md => markdown(),
-    })?;
+    let table = Table::of("metrics", "", METRICS.iter())
+        .derived("name", "", Unit::None, |metric| metric.name)
+        .derived("summary_id", "", Unit::None, |metric| metric.id)
+        .derived("per", "", Unit::None, |metric| metric.per.title())
+        .derived("meaning", "", Unit::None, |metric| metric.meaning);
+    let answer = Answer::list("metrics", table.build(), |_| text(), json)
+        .with_rows(METRICS.iter().map(metric).collect())
+        .with_markdown(|_| markdown());
+    output::print(&(args.format.answer)(answer))?;
     Ok(CommandOutcome::Done)
 }
 
@@ -73,25 +72,8 @@ fn metric(metric: &SummaryMetric) -> Value {
     })
 }
 
-fn json() -> Result<String> {
-    let all = json!({ "schema": "systole.metrics/1", "metrics": METRICS.iter().map(metric).collect::<Vec<_>>() });
-    let text = serde_json::to_string_pretty(&all)?;
-    Ok(text + "\n")
-}
-
-fn comma_separated() -> String {
-    let mut text = String::from("name,summary_id,per,meaning\n");
-    for metric in METRICS {
-        let _ = writeln!(
-            text,
-            "{},{},{},\"{}\"",
-            metric.name,
-            metric.id,
-            metric.per.title(),
-            metric.meaning
-        );
-    }
-    text
+fn json() -> Value {
+    json!({ "schema": "systole.metrics/1", "metrics": METRICS.iter().map(metric).collect::<Vec<_>>() })
 }
 
 /// The table in docs/compare.md.
@@ -130,7 +112,7 @@ mod tests {
 
     #[test]
     fn text_and_json_list_every_metric() {
-        let (text, json) = (text(), json().unwrap());
+        let (text, json) = (text(), json().to_string());
         for metric in METRICS {
             let meaning = serde_json::to_string(metric.meaning).unwrap();
             assert!(

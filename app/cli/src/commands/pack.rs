@@ -44,7 +44,7 @@ pub fn run(args: &PackArgs, version: &str, stderr: &Stderr) -> Result<CommandOut
         .open(
             &args.input.path,
             args.input.run.clone(),
-            OutputFormat::Json,
+            OutputFormat::JSON,
             true,
         )?
         .with_sha256(true);

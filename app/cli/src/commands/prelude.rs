@@ -1,7 +1,7 @@
 //! What most commands name: `use super::prelude::*`.
 
 pub(super) use crate::common::{
-    CommandOutcome, CsvArgs, ForceArgs, Loading, OutputArgs, OutputFormat, Stderr, loading, output,
-    terminal,
+    Answer, CommandOutcome, CsvArgs, ForceArgs, Loading, OutputArgs, OutputFormat, Stderr, loading,
+    output, terminal,
 };
 pub(super) use crate::prelude::*;

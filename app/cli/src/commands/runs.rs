@@ -73,7 +73,7 @@ pub fn run(args: &RunsArgs, stderr: &Stderr) -> Result<CommandOutcome> {
         |_| text(&rows),
         json,
     );
-    if args.format == OutputFormat::Text {
+    if args.format.is_text {
         output::print_names(&list)?;
     } else {
         output::print(&list)?;

@@ -49,7 +49,7 @@ pub fn run(args: &SummarizeArgs, stderr: &Stderr) -> Result<CommandOutcome> {
         }
         // Whoever gets the file may check it with any tool: it has the SHA-256, too.
         let session = loading
-            .open_for_reports(path, args.run.clone(), OutputFormat::Json, true)?
+            .open_for_reports(path, args.run.clone(), OutputFormat::JSON, true)?
             .with_sha256(true);
         runs.push(summaries::summary_of(&session, Scope::WholeTrace)?);
     }

@@ -2,9 +2,8 @@
 
 use crate::prelude::*;
 
-use crate::common::formats::{OutputFile, ReportFormat, printed};
+use crate::common::formats::{OutputFile, OutputFormat, ReportFormat};
 use crate::common::outcome::CommandOutcome;
-use crate::common::values::OutputFormat;
 
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Messages")]
@@ -87,7 +86,7 @@ impl OutputArgs {
         self.output
             .iter()
             .map(|file| file.format)
-            .chain([printed(self.format)])
+            .chain([self.format.0])
             .any(ReportFormat::identifies_input)
     }
 

@@ -1,10 +1,13 @@
 //! The formats of reports and comparisons. To add one: a file in `app/render`, and an entry of [`REPORT_FORMATS`].
 
+use std::ops::Deref;
 use std::str::FromStr;
+use std::sync::LazyLock;
 
-use clap::ValueEnum as _;
+use clap::builder::PossibleValue;
 
-use crate::common::values::{OutputFormat, STANDARD};
+use crate::common::answer::Answer;
+use crate::common::values::STANDARD;
 use crate::prelude::*;
 use analysis::gates::GatesReport;
 use render::comparison::ComparedRuns;
@@ -21,6 +24,14 @@ pub struct ReportFormat {
     pub mark: Option<&'static str>,
     /// Whether it judges a run, and not only shows reports.
     pub judges: bool,
+    /// What `--format` says of it, if it takes it.
+    pub about: Option<&'static str>,
+    /// Whether it is for people at a terminal: it names itself what was lost.
+    pub is_text: bool,
+    /// Writes an answer that is no document.
+    pub answer: fn(Answer<'_>) -> String,
+    /// Writes one value, if it is a format of values.
+    pub value: Option<fn(&Value) -> String>,
 }
 
 /// What a file of a format holds.
@@ -59,6 +70,11 @@ impl ReportFormat {
     pub fn is_table(&self) -> bool {
         matches!(self.content, FormatContent::Table)
     }
+
+    /// Whether it has rows of tables and nothing else.
+    pub fn is_rows(&self) -> bool {
+        !matches!(self.content, FormatContent::Document(_))
+    }
 }
 
 /// What most formats have in common.
@@ -67,33 +83,66 @@ const PLAIN: ReportFormat = ReportFormat {
     content: FormatContent::Rows,
     mark: None,
     judges: false,
+    about: None,
+    is_text: false,
+    answer: |answer| pretty(&(answer.json)()),
+    value: None,
+};
+
+fn pretty(value: &Value) -> String {
+    format!("{value:#}\n")
+}
+
+fn line(value: &Value) -> String {
+    format!("{value}\n")
+}
+
+const TEXT: ReportFormat = ReportFormat {
+    name: "text",
+    content: FormatContent::Document(DocumentFormat {
+        report: |document, layout| Ok(one_piece(text::document(document, layout))),
+        comparison: |runs, layout| Ok(comparison::text(runs, layout)),
+    }),
+    mark: Some(TEXT_MARK),
+    about: Some("For reading on a terminal"),
+    is_text: true,
+    answer: |answer| (answer.text)(&answer.tables),
+    ..PLAIN
+};
+
+const JSON: ReportFormat = ReportFormat {
+    name: "json",
+    content: FormatContent::Document(DocumentFormat {
+        report: |document, layout| Ok(Box::new(json::document(document, layout.entries)?)),
+        comparison: |runs, layout| Ok(comparison::json(runs, layout.entries)?),
+    }),
+    about: Some("Everything, for programs"),
+    value: Some(pretty),
+    ..PLAIN
 };
 
 pub const REPORT_FORMATS: &[ReportFormat] = &[
-    ReportFormat {
-        name: "text",
-        content: FormatContent::Document(DocumentFormat {
-            report: |document, layout| Ok(one_piece(text::document(document, layout))),
-            comparison: |runs, layout| Ok(comparison::text(runs, layout)),
-        }),
-        mark: Some(TEXT_MARK),
-        ..PLAIN
-    },
-    ReportFormat {
-        name: "json",
-        content: FormatContent::Document(DocumentFormat {
-            report: |document, layout| Ok(Box::new(json::document(document, layout.entries)?)),
-            comparison: |runs, layout| Ok(comparison::json(runs, layout.entries)?),
-        }),
-        ..PLAIN
-    },
+    TEXT,
+    JSON,
     ReportFormat {
         name: "ndjson",
+        about: Some("A line of JSON for each row of each table"),
+        answer: |answer| match answer.rows {
+            Some(rows) => rows.iter().map(line).collect(),
+            None => ndjson::lines(&answer.tables.iter().collect::<Vec<_>>(), &[], 0),
+        },
+        value: Some(line),
         ..PLAIN
     },
     ReportFormat {
         name: "csv",
         content: FormatContent::Table,
+        about: Some("One table, for spreadsheets"),
+        answer: |answer| {
+            let main = answer.tables.iter().find(|one| one.table.id == answer.main);
+            let one = main.or(answer.tables.first());
+            one.map_or_else(String::new, |one| csv::csv(&one.table, 0, answer.cells))
+        },
         ..PLAIN
     },
     ReportFormat {
@@ -103,6 +152,15 @@ pub const REPORT_FORMATS: &[ReportFormat] = &[
             comparison: |runs, layout| Ok(comparison::markdown(runs, layout)),
         }),
         mark: Some(MARKDOWN_MARK),
+        about: Some("Tables, for pull requests"),
+        answer: |answer| {
+            let tables = answer.tables.iter();
+            (answer.markdown)(
+                tables
+                    .map(|one| markdown::markdown(&one.table, 0))
+                    .collect(),
+            )
+        },
         ..PLAIN
     },
     ReportFormat {
@@ -162,15 +220,42 @@ pub fn format_named(name: &str) -> Option<&'static ReportFormat> {
     REPORT_FORMATS.iter().find(|format| format.name == name)
 }
 
-/// The format of what is printed.
-///
-/// # Panics
-/// If a value of `--format` is missing among the formats of reports: a mistake in the program.
-pub fn printed(format: OutputFormat) -> &'static ReportFormat {
-    let value = format.to_possible_value();
-    value
-        .and_then(|value| format_named(value.get_name()))
-        .expect("every format that can be printed is a format of reports")
+/// A format of stdout.
+#[derive(Clone, Copy, Debug)]
+pub struct OutputFormat(pub &'static ReportFormat);
+
+impl OutputFormat {
+    pub const TEXT: Self = Self(&TEXT);
+    pub const JSON: Self = Self(&JSON);
+}
+
+impl Default for OutputFormat {
+    fn default() -> Self {
+        Self::TEXT
+    }
+}
+
+impl Deref for OutputFormat {
+    type Target = ReportFormat;
+    fn deref(&self) -> &ReportFormat {
+        self.0
+    }
+}
+
+impl ValueEnum for OutputFormat {
+    fn value_variants<'a>() -> &'a [Self] {
+        static ALL: LazyLock<Vec<OutputFormat>> = LazyLock::new(|| {
+            let printed = REPORT_FORMATS
+                .iter()
+                .filter(|format| format.about.is_some());
+            printed.map(OutputFormat).collect()
+        });
+        &ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(PossibleValue::new(self.name).help(self.about?))
+    }
 }
 
 fn gated<'a>(document: &'a Document, format: &str) -> Result<&'a GatedDocument> {

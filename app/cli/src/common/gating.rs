@@ -8,11 +8,11 @@ use analysis::compare::on_both_sides;
 use analysis::gates::{AlikeGates, GateConfig, GateConfigError, GateLevel, GatesReport, Status};
 
 use crate::common::args::{GateArgs, JudgeArgs};
+use crate::common::formats::OutputFormat;
 use crate::common::loading::Loading;
 use crate::common::outcome::CommandOutcome;
 use crate::common::stderr::Stderr;
 use crate::common::summaries;
-use crate::common::values::OutputFormat;
 use render::{GatedDocument, md};
 use request::history_file;
 use session::files::is_same;
@@ -68,7 +68,7 @@ fn baseline(
     let (histories, others): (Vec<&Path>, Vec<&Path>) =
         paths.partition(|path| is_kept(path) || request::summaries::is_history(path));
     let others: Vec<_> = others.into_iter().map(|path| (path, true)).collect();
-    let mut runs = summaries::summaries(&others, loading, None, OutputFormat::Json, stderr)?;
+    let mut runs = summaries::summaries(&others, loading, None, OutputFormat::JSON, stderr)?;
     for path in histories {
         let found = history_file::baseline(path, Some(run), stderr)?;
         if found.is_empty() {

@@ -14,9 +14,10 @@ use importers::{
 use trace_model::{Severity, Source};
 
 use crate::common::args::OutputArgs;
+use crate::common::formats::OutputFormat;
 use crate::common::stderr::{Stderr, harmless};
 use crate::common::terminal;
-use crate::common::values::{OutputFormat, STANDARD};
+use crate::common::values::STANDARD;
 use request::checks::check_devices;
 use request::{SettingsFile, ignored, with_wait};
 use session::stdin;
@@ -148,7 +149,7 @@ impl<'a> Loading<'a> {
             fingerprints: is_identified,
             ..self.import(run)
         };
-        self.opened(path, &import, Session::open, OutputFormat::Json)
+        self.opened(path, &import, Session::open, OutputFormat::JSON)
     }
 
     fn opened(
@@ -165,7 +166,7 @@ impl<'a> Loading<'a> {
             self.stderr.warn(&argument.on_command_line());
         }
         // The text report names the files itself.
-        if format != OutputFormat::Text {
+        if !format.is_text {
             warn_of_losses(&session, self.stderr);
         }
         Ok(session)

@@ -1,5 +1,6 @@
 //! Shared by commands: argument groups and values, loading, output, messages, failures, gates.
 
+pub mod answer;
 pub mod args;
 pub mod formats;
 pub mod gating;
@@ -14,8 +15,9 @@ pub mod summaries;
 pub mod terminal;
 pub mod values;
 
+pub use answer::Answer;
 pub use args::{CsvArgs, ForceArgs, GateArgs, JudgeArgs, MessageArgs, OutputArgs};
+pub use formats::OutputFormat;
 pub use loading::Loading;
 pub use outcome::CommandOutcome;
 pub use stderr::Stderr;
-pub use values::OutputFormat;

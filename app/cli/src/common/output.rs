@@ -8,13 +8,14 @@ use importers::is_remote;
 
 use crate::common::args::OutputArgs;
 
+use crate::common::answer::Answer;
 use crate::common::formats::{
-    DocumentFormat, FormatContent, Pieces, ReportFormat, one_piece, printed,
+    DocumentFormat, FormatContent, OutputFormat, Pieces, ReportFormat, one_piece,
 };
 use crate::common::outcome::CommandOutcome;
 use crate::common::stderr::{Stderr, harmless, without_orders};
 use crate::common::terminal;
-use crate::common::values::{OutputFormat, STANDARD};
+use crate::common::values::STANDARD;
 use render::USUAL_ROWS;
 use request::places::check_place;
 use session::files::{is_same, make_directory, write_file, write_with};
@@ -32,13 +33,12 @@ pub fn check(
             "-o: only one format can go to standard output".to_owned(),
         ));
     }
-    let names_table = |format: &ReportFormat| !matches!(format.content, FormatContent::Document(_));
-    let formats = output
+    let mut formats = output
         .output
         .iter()
         .map(|file| file.format)
-        .chain([printed(output.format)]);
-    if output.table.is_some() && !formats.clone().any(names_table) {
+        .chain([output.format.0]);
+    if output.table.is_some() && !formats.any(ReportFormat::is_rows) {
         return Err(RequestError::Usage(
             "--table is for --format csv or ndjson, and for -o csv=PATH".to_owned(),
         ));
@@ -146,8 +146,8 @@ pub fn write(
         }
         stderr.detail(&format!("wrote {}", path.display()));
     }
-    let is_csv = printed(output.format).is_table()
-        || output.output.iter().any(|file| file.format.is_table());
+    let is_csv =
+        output.format.is_table() || output.output.iter().any(|file| file.format.is_table());
     if output.csv.spreadsheet && !is_csv {
         stderr.warn("--spreadsheet changes nothing: it is for CSV");
     }
@@ -157,9 +157,9 @@ pub fn write(
         .output
         .iter()
         .find(|file| file.is_stdout())
-        .map_or(printed(output.format), |file| file.format);
+        .map_or(output.format.0, |file| file.format);
     let text = text_of(document, format, output, &layout)?;
-    let is_text = format.name == printed(OutputFormat::Text).name;
+    let is_text = format.is_text;
     let mut printer = Printer::to_stdout();
     printer.is_terminal &= !is_text;
     for piece in text {
@@ -193,7 +193,7 @@ pub fn print_text(text: &str) -> Result<()> {
 
 /// Prints what a command composed in one of the formats, which is then done.
 pub fn print_as(format: OutputFormat, text: &str) -> Result<CommandOutcome> {
-    if format == OutputFormat::Text {
+    if format.is_text {
         print_text(text)?;
     } else {
         print(text)?;
@@ -210,13 +210,7 @@ pub fn list(
     text: impl FnOnce(&Table) -> String,
     json: impl FnOnce() -> Value,
 ) -> String {
-    match format {
-        OutputFormat::Text => text(&table),
-        OutputFormat::Json => format!("{:#}\n", json()),
-        OutputFormat::Ndjson => ndjson::lines(&[&NamedTable { report, table }], &[], 0),
-        OutputFormat::Csv => csv::csv(&table, 0, cells),
-        OutputFormat::Md => markdown::markdown(&table, 0),
-    }
+    (format.answer)(Answer::list(report, table, text, json).with_cells(cells))
 }
 
 /// Prints lines without colours that contain names from files as they are.

@@ -5,9 +5,9 @@ use std::thread::{self, ScopedJoinHandle};
 
 use crate::prelude::*;
 
+use crate::common::formats::OutputFormat;
 use crate::common::loading::Loading;
 use crate::common::stderr::Stderr;
-use crate::common::values::OutputFormat;
 use request::StepsArg;
 use request::summaries::{saved, summary_of};
 

@@ -317,7 +317,7 @@ impl McpTool for ExplainTool {
     fn run(_: &Call, input: ExplainInput) -> Result<ToolOutput> {
         let text = match &input.hint {
             Some(id) => answers::explained(id)?,
-            None => explain::list(OutputFormat::Text),
+            None => explain::list(OutputFormat::TEXT),
         };
         input
             .bound

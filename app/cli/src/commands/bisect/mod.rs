@@ -102,7 +102,7 @@ pub fn run(args: &BisectArgs, stderr: &Stderr) -> Result<CommandOutcome> {
         points: &points,
     };
     let report = bisect.find()?;
-    output::print_as(args.format, &report.rendered(args.format)?)?;
+    output::print_as(args.format, &report.rendered(args.format))?;
     Ok(report.outcome())
 }
 
@@ -248,7 +248,7 @@ impl Bisect<'_> {
         let path = command.run(&self.points[point].id, &directory, &profiles)?;
         let summary = self
             .loading
-            .open_for_reports(&path, None, OutputFormat::Text, true)
+            .open_for_reports(&path, None, OutputFormat::TEXT, true)
             .and_then(|session| summary_of(&session, Scope::WholeTrace))
             .map_err(|error| format!("its profile cannot be read: {error}"));
         // Profiles are large, and their summary is all that is needed.

@@ -137,20 +137,9 @@ impl BisectReport {
             .map_or(CommandOutcome::Done, CommandOutcome::Inconclusive)
     }
 
-    pub fn rendered(&self, format: OutputFormat) -> Result<String> {
-        Ok(match format {
-            OutputFormat::Text => self.text(),
-            OutputFormat::Md => self.markdown(),
-            OutputFormat::Json => serde_json::to_string_pretty(&self.json())? + "\n",
-            OutputFormat::Csv => csv::csv(&self.table(), 0, CsvCells::Exact),
-            OutputFormat::Ndjson => {
-                let table = NamedTable {
-                    report: "bisect",
-                    table: self.table(),
-                };
-                ndjson::lines(&[&table], &[], 0)
-            }
-        })
+    pub fn rendered(&self, format: OutputFormat) -> String {
+        let answer = Answer::list("bisect", self.table(), |_| self.text(), || self.json());
+        (format.answer)(answer.with_markdown(|table| self.markdown() + &table))
     }
 
     fn text(&self) -> String {
@@ -176,7 +165,7 @@ impl BisectReport {
         for line in &self.lines {
             let _ = writeln!(text, "- {}", markdown::escaped(line));
         }
-        text + "\n" + &markdown::markdown(&self.table(), 0)
+        text + "\n"
     }
 
     fn json(&self) -> Value {

@@ -132,7 +132,7 @@ pub fn run(args: &CaptureArgs, stderr: &Stderr) -> Result<CommandOutcome> {
         return Err(nothing_sent(&capture, Vec::new(), args.json)?);
     }
     let session =
-        (!args.no_report).then(|| loading.open(&capture.run, None, OutputFormat::Text, false));
+        (!args.no_report).then(|| loading.open(&capture.run, None, OutputFormat::TEXT, false));
     let steps = session.as_ref().map(|session| match session {
         Ok(session) => CompleteSteps::of(session),
         Err(_) => CompleteSteps::default(),
@@ -177,7 +177,7 @@ fn of_steps(
     let loading = Loading::new(&args.assume, stderr)?.of_own_files();
     let open = |run: &Path| {
         loading
-            .open(run, None, OutputFormat::Text, false)
+            .open(run, None, OutputFormat::TEXT, false)
             .map_err(|error| error.on_command_line())
     };
     let mut line = StageLine::new(stderr);

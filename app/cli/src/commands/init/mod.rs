@@ -33,7 +33,7 @@ pub fn run(args: &InitArgs, stderr: &Stderr) -> Result<CommandOutcome> {
         &paths,
         &Loading::new(&args.assume, stderr)?,
         None,
-        OutputFormat::Json,
+        OutputFormat::JSON,
         stderr,
     )?;
     let WrittenConfig { text, unguarded } = config_of(&runs);

@@ -218,7 +218,7 @@ impl Watch<'_> {
     fn judge(&mut self, run: &ListedRun, look: RunLook, stderr: &Stderr) -> Result<bool> {
         let name = &run.name;
         let (path, named) = (&self.args.path, Some(name.clone()));
-        let opened = self.loading.open(path, named, OutputFormat::Text, true);
+        let opened = self.loading.open(path, named, OutputFormat::TEXT, true);
         let session = match opened {
             Ok(session) if look.is_half_written(session.model()) => return Ok(false),
             Ok(session) => session,
