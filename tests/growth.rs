@@ -113,7 +113,7 @@ fn cost_of_document(document: String) -> usize {
     let trace = OpenTrace::new(PathBuf::from("host.trace.json"), session);
     let state = ViewState::new(&trace.model);
     pictures::draw(
-        PicturePanel::Timeline,
+        PicturePanel::TIMELINE,
         &trace,
         &state,
         None,

@@ -116,7 +116,7 @@ fn without_a_file_dialog_the_place_to_save_is_typed() {
 #[test]
 fn every_save_says_that_there_is_no_file_dialog() {
     let mut window = without_dialogs();
-    let timeline = render::pictures::PicturePanel::Timeline;
+    let timeline = render::pictures::PicturePanel::TIMELINE;
     for save in [
         AppCommand::SaveWindow,
         AppCommand::SavePicture(timeline, render::pictures::PictureFormat::Svg),

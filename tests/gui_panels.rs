@@ -220,12 +220,8 @@ fn every_export_in_the_menu_works() {
         Session::from_model(text_trace(PICTURE), options),
     );
     let state = ViewState::new(&trace.model);
-    let panels = [
-        ("Timeline", pictures::PicturePanel::Timeline),
-        ("Roofline", pictures::PicturePanel::Roofline),
-        ("Steps", pictures::PicturePanel::Steps),
-    ];
-    for (title, panel) in panels {
+    for panel in pictures::PICTURES {
+        let title = panel.title;
         for (name, format, begin) in [
             ("SVG", PictureFormat::Svg, &b"<svg"[..]),
             ("PNG", PictureFormat::Png, &b"\x89PNG\r\n\x1a\n"[..]),

@@ -34,7 +34,7 @@ fn cost(document: String) -> Option<f64> {
     let trace = OpenTrace::new(PathBuf::from("host.trace.json"), session);
     let state = ViewState::new(&trace.model);
     pictures::draw(
-        PicturePanel::Timeline,
+        PicturePanel::TIMELINE,
         &trace,
         &state,
         None,

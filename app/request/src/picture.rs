@@ -1,18 +1,23 @@
 //! A picture of a trace.
 
+use std::borrow::Cow;
 use std::path::Path;
 use std::str::FromStr;
+use std::sync::LazyLock;
 
 use analysis::Scope;
 use analysis::reports::Steps;
+use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
-use schemars::JsonSchema;
-use serde::Deserialize;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
+use serde_json::json;
 use trace_model::TimeRange;
 
 use crate::error::{RequestError, Result};
 use crate::values::Text;
-use render::pictures::{self, Picture, PicturePanel, PictureStyle};
+use render::pictures::{self, PICTURE_IDS, PICTURES, Picture, PicturePanel, PictureStyle};
 use session::Session;
 use view::state::{ColorBy, ViewCommand, ViewState};
 use view::timeline::trace::OpenTrace;
@@ -24,7 +29,7 @@ use view::viewport::Viewport;
 #[serde(default)]
 pub struct PictureRequest {
     /// What to draw
-    #[arg(long, value_enum, default_value_t = PictureArg::Timeline)]
+    #[arg(long, value_enum, default_value_t)]
     pub panel: PictureArg,
     /// Size in pixels; a timeline is only as high as its tracks need
     #[arg(long, value_name = "WxH", default_value = "1200x700")]
@@ -37,17 +42,45 @@ pub struct PictureRequest {
     pub by_name: bool,
 }
 
-/// The available pictures.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum PictureArg {
-    /// The tracks.
-    #[default]
-    Timeline,
-    /// Ops in a roofline plot.
-    Roofline,
-    /// Step times by part.
-    Steps,
+/// One of the pictures, by its id.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PictureArg(pub PicturePanel);
+
+impl Default for PictureArg {
+    fn default() -> Self {
+        Self(PicturePanel::TIMELINE)
+    }
+}
+
+impl ValueEnum for PictureArg {
+    fn value_variants<'a>() -> &'a [Self] {
+        static ALL: LazyLock<Vec<PictureArg>> =
+            LazyLock::new(|| PICTURES.into_iter().map(PictureArg).collect());
+        &ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(PossibleValue::new(self.0.id).help(self.0.about))
+    }
+}
+
+impl<'de> Deserialize<'de> for PictureArg {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let id = String::deserialize(from)?;
+        let named = PicturePanel::named(&id).map(Self);
+        named.ok_or_else(|| D::Error::unknown_variant(&id, &PICTURE_IDS))
+    }
+}
+
+impl JsonSchema for PictureArg {
+    fn schema_name() -> Cow<'static, str> {
+        "PictureArg".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let one = |PicturePanel { id, about, .. }| json!({"description": format!("{about}."), "type": "string", "const": id});
+        json_schema!({ "oneOf": PICTURES.map(one) })
+    }
 }
 
 /// A size: `1200x700`.
@@ -107,12 +140,7 @@ pub fn drawn(
         dark: args.dark,
         ..PictureStyle::default()
     };
-    let panel = match args.panel {
-        PictureArg::Timeline => PicturePanel::Timeline,
-        PictureArg::Roofline => PicturePanel::Roofline,
-        PictureArg::Steps => PicturePanel::Steps,
-    };
-    pictures::draw(panel, &trace, &state, None, look).map_err(RequestError::Usage)
+    pictures::draw(args.panel.0, &trace, &state, None, look).map_err(RequestError::Usage)
 }
 
 /// The requested part of the trace; `None` for all of it.

@@ -226,13 +226,9 @@ impl App {
             return;
         };
         let state = &open_traces.focused().state;
-        let (name, height) = match panel {
-            pictures::PicturePanel::Timeline => ("timeline", 2000.0),
-            pictures::PicturePanel::Roofline => ("roofline", 900.0),
-            pictures::PicturePanel::Steps => ("steps", 600.0),
-        };
         let name = format!(
-            "{name}.{}",
+            "{}.{}",
+            panel.id,
             if format == PictureFormat::Png {
                 "png"
             } else {
@@ -242,7 +238,7 @@ impl App {
         let dark = ctx.global_style().visuals.dark_mode;
         let look = PictureStyle {
             width: 1600.0,
-            height,
+            height: panel.height,
             dark,
             colors: state.colors,
             times: self.settings.times,
@@ -265,9 +261,7 @@ impl App {
         // Timelines stand below each other, as in the window; plots are about the one in focus.
         let sides: Vec<_> = TraceSide::BOTH
             .into_iter()
-            .filter(|&side| {
-                panel == pictures::PicturePanel::Timeline || side == open_traces.focus()
-            })
+            .filter(|&side| panel.is_stacked || side == open_traces.focus())
             .filter_map(of_side)
             .collect();
         let make = move || {

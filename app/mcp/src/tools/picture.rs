@@ -80,8 +80,10 @@ impl McpTool for RenderTool {
             ),
             Scope::WholeTrace => "whole trace".to_owned(),
         };
-        let panel = format!("{:?}", input.panel).to_lowercase();
-        let about = format!("{panel} of {}, {place}{badge}", input.trace.path);
+        let about = format!(
+            "{} of {}, {place}{badge}",
+            input.panel.0.id, input.trace.path
+        );
         let notes = request::notes(&session, &input.trace.values);
         let about = trace_model::joined([about].into_iter().chain(notes), "; ");
         Ok(ToolOutput::Picture { png, about })

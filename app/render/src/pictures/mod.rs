@@ -1,6 +1,7 @@
 //! Pictures without a window, a display or a GPU: the timeline, the roofline and the
 //! steps, as SVG or PNG. A pure function of the trace and the view.
 
+mod panels;
 #[cfg(feature = "png")]
 mod png;
 pub(crate) mod svg;
@@ -9,16 +10,15 @@ use std::ffi::OsStr;
 
 use crate::prelude::*;
 use analysis::reports::hlo::Neighbourhood;
-use analysis::reports::{Roofline, StepParts, Steps};
 use trace_model::TraceModel;
-use view::charts::roofline::RooflineChart;
-use view::charts::steps::{self, StepBars, StepsChart};
-use view::charts::timeline::{OtherTraceColors, timeline};
+use view::charts::timeline::OtherTraceColors;
 use view::charts::{self, ChartFrame};
 use view::palette::{Palette, Preset, Rgb};
 use view::state::ViewState;
 use view::time_format::TimeFormat;
 use view::timeline::trace::OpenTrace;
+
+pub use panels::{PICTURE_IDS, PICTURES, PicturePanel};
 
 /// How a picture looks.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -63,16 +63,6 @@ impl PictureStyle {
             palette: Palette::of(self.dark, self.colors),
         }
     }
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum PicturePanel {
-    #[default]
-    Timeline,
-    /// Ops below their roof.
-    Roofline,
-    /// Step times by part.
-    Steps,
 }
 
 /// The error for a PNG in a build that supports only SVG.
@@ -142,32 +132,7 @@ pub fn draw(
     beside: Option<OtherTraceColors<'_>>,
     look: PictureStyle,
 ) -> Result<Picture, String> {
-    let (frame, session) = (look.frame(), &trace.session);
-    let drawing = match panel {
-        PicturePanel::Timeline => timeline(trace, state, beside, &frame),
-        PicturePanel::Roofline => {
-            let report = session
-                .report::<Roofline>(state.scope.into())
-                .map_err(|error| error.to_string())?;
-            let chart = RooflineChart::of(&report, &report.ops);
-            let title = format!("{}: {}", trace.title(), chart.title(state.scope));
-            charts::picture(&title, &chart, &frame)
-        }
-        PicturePanel::Steps => {
-            let report = session
-                .report::<Steps>(Scope::WholeTrace)
-                .map_err(|error| error.to_string())?;
-            if report.steps.is_empty() {
-                return Err(report.why.join("; "));
-            }
-            let divided = session.report::<StepParts>(Scope::WholeTrace).ok();
-            let bars = StepBars::new(&report, divided.as_deref());
-            let median_ps = report.time.as_ref().map(|time| time.median);
-            let title = format!("{}{}", trace.title(), steps::title(&report, &frame));
-            let bars = &bars;
-            charts::picture(&title, &StepsChart { bars, median_ps }, &frame)
-        }
-    };
+    let drawing = (panel.draw)(trace, state, beside, &look.frame())?;
     Ok(look.picture(drawing))
 }
 
@@ -209,13 +174,13 @@ mod tests {
         beside: Option<OtherTraceColors<'_>>,
     ) -> String {
         let style = PictureStyle::default();
-        text(&draw(PicturePanel::Timeline, trace, state, beside, style).unwrap())
+        text(&draw(PicturePanel::TIMELINE, trace, state, beside, style).unwrap())
     }
 
     fn roofline(trace: &OpenTrace) -> Result<Picture, String> {
         let state = ViewState::new(&trace.model);
         draw(
-            PicturePanel::Roofline,
+            PicturePanel::ROOFLINE,
             trace,
             &state,
             None,
@@ -326,7 +291,7 @@ mod tests {
             ..PictureStyle::default()
         };
         let state = ViewState::new(&trace.model);
-        let picture = text(&draw(PicturePanel::Steps, &trace, &state, None, dark).unwrap());
+        let picture = text(&draw(PicturePanel::STEPS, &trace, &state, None, dark).unwrap());
         assert!(
             picture.contains("Matmul") || picture.contains("Other"),
             "{picture}"
@@ -365,11 +330,7 @@ mod tests {
             Session::from_model(model.finish(), options),
         );
         let state = ViewState::new(&trace.model);
-        for panel in [
-            PicturePanel::Timeline,
-            PicturePanel::Roofline,
-            PicturePanel::Steps,
-        ] {
+        for panel in PICTURES {
             for width in [400.0, 1200.0] {
                 let look = PictureStyle {
                     width,

@@ -3,7 +3,7 @@
 use crate::command::{AppCommand, ComparisonCommand, ScaleChange};
 use crate::prelude::*;
 use crate::settings::ThemeChoice;
-use render::pictures::{PictureFormat, PicturePanel as Picture};
+use render::pictures::{PictureFormat, PicturePanel};
 use view::palette::Preset;
 use view::state::{
     COMPARE_TAB, ColorBy, DerivedRows, FOUND_TAB, MouseMode, Neighbour, TimelineLayer,
@@ -121,8 +121,8 @@ pub const ACTIONS: &[(&str, &[Action])] = &[
         "capture", "Capture a running program", [] => { AppCommand::CaptureDialog }
         "copy-view", "Copy what opens this view elsewhere: a link or a command", ["Y"] => { AppCommand::CopyView }
         "save-session", "Save view and notes as a session", ["Ctrl+S"] => { AppCommand::SaveSession(String::new()) }
-        "save-svg", "Save the timeline as SVG", [] => { AppCommand::SavePicture(Picture::Timeline, PictureFormat::Svg) }
-        "save-picture", "Save the timeline as PNG", [] => { AppCommand::SavePicture(Picture::Timeline, PictureFormat::Png) }
+        "save-svg", "Save the timeline as SVG", [] => { AppCommand::SavePicture(PicturePanel::TIMELINE, PictureFormat::Svg) }
+        "save-picture", "Save the timeline as PNG", [] => { AppCommand::SavePicture(PicturePanel::TIMELINE, PictureFormat::Png) }
         "save-png", "Save the window as PNG", [] => { AppCommand::SaveWindow }
     }),
     (COMPARE, actions! {

@@ -10,7 +10,7 @@ use crate::keys::{action_of, menu_entry, shown_keys};
 use crate::settings::ThemeChoice;
 use crate::theme::{theme_in, theme_of};
 use crate::workspace::Workspace;
-use render::pictures::{PictureFormat, PicturePanel as Picture};
+use render::pictures::{PICTURES, PictureFormat};
 use view::palette::Preset;
 use view::state::{DerivedRows, MouseMode, TimelineLayer};
 
@@ -203,15 +203,10 @@ fn keep_ui(ui: &mut Ui, sessions: &SessionStore, out: &mut AppCommands) {
         sessions::keep_ui(ui, sessions, out);
         sessions::sessions_ui(ui, sessions, out);
         ui.separator();
-        let pictures = [
-            (Picture::Timeline, "Timeline"),
-            (Picture::Roofline, "Roofline"),
-            (Picture::Steps, "Steps"),
-        ];
-        for (picture, title) in pictures {
+        for picture in PICTURES {
             ui.horizontal(|ui| {
                 for (format, name) in [(PictureFormat::Svg, "SVG"), (PictureFormat::Png, "PNG")] {
-                    ui.button(format!("{title} as {name}…")).chooses(
+                    ui.button(format!("{} as {name}…", picture.title)).chooses(
                         ui,
                         out,
                         AppCommand::SavePicture(picture, format),
