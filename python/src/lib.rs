@@ -5,6 +5,7 @@
 
 mod answer;
 mod arguments;
+mod capture;
 mod error;
 mod origin;
 mod session;
@@ -31,6 +32,7 @@ fn _systole(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(main, module)?)?;
     module.add_function(wrap_pyfunction!(session::open, module)?)?;
     module.add_function(wrap_pyfunction!(session::record_environment, module)?)?;
+    module.add_function(wrap_pyfunction!(capture::capture, module)?)?;
     module.add_function(wrap_pyfunction!(session::list_files, module)?)?;
     module.add_function(wrap_pyfunction!(session::compare_summaries, module)?)?;
     module.add_function(wrap_pyfunction!(session::explain, module)?)?;

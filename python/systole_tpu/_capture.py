@@ -6,18 +6,15 @@ import inspect
 import json
 import os
 import re
-import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from . import _systole
 from ._errors import error_of
 from ._open import open
 from ._run import Run
-
-#: Exit code of a capture that lacks something, and is kept.
-_INCOMPLETE = 12
 
 
 @dataclass(frozen=True)
@@ -67,28 +64,33 @@ def capture(
     python_level: int = 0,
     option: Mapping[str, object] | None = None,
     timeout: int | None = None,
+    progress: Callable[[str], object] | None = None,
 ) -> Capture:
     """Records programs that called ``jax.profiler.start_server``, as ``systole capture`` does: for ``ms`` milliseconds, or as
-    long as a number of ``steps`` takes. Ctrl+C stops it, and nothing is kept.
+    long as a number of ``steps`` takes. ``progress`` is called with how far it is, in words. Ctrl+C stops it, and nothing is
+    kept.
 
     >>> captured = systole_tpu.capture("localhost:9012", "logs", steps=20)  # doctest: +SKIP
     >>> print(captured.open().verdict)  # doctest: +SKIP
 
     What is incomplete is kept, and ``lacks`` says why. Raises ``PathError`` if no server sent a profile.
     """
-    joined = addresses if isinstance(addresses, str) else ",".join(addresses)
-    words = ["capture", joined, "-o", os.fspath(logdir), "--ms", str(ms), "--retry", str(retry), "--json"]
-    words += ["--host-level", str(host_level), "--python-level", str(python_level)]
-    words += [] if steps is None else ["--steps", str(steps)]
-    words += [] if timeout is None else ["--timeout", str(timeout)]
-    for key, value in (option or {}).items():
-        words += ["--option", f"{key}={str(value).lower() if isinstance(value, bool) else value}"]
-    command = [sys.executable, "-m", "systole_tpu", *words]
-    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", env=same_modules())
-    warnings, message = _told(done.stderr)
-    if done.returncode not in (0, _INCOMPLETE):
-        raise error_of(message, done.returncode)
-    found = json.loads(done.stdout)
+    given = {
+        "addresses": addresses.split(",") if isinstance(addresses, str) else list(addresses),
+        "output": logdir,
+        "ms": ms,
+        "steps": steps,
+        "retry": retry,
+        "host_level": host_level,
+        "python_level": python_level,
+        "option": [f"{key}={str(value).lower() if isinstance(value, bool) else value}" for key, value in (option or {}).items()],
+        "timeout": timeout,
+    }
+    try:
+        found = json.loads(_systole.capture(given, progress))
+    except _systole.CommandFailed as failed:
+        message, code = failed.args
+        raise error_of(_as_arguments(message), code) from None
     hosts = tuple(
         CapturedHost(
             address=host["address"],
@@ -100,21 +102,13 @@ def capture(
         )
         for host in found["hosts"]
     )
-    said, lacks = (tuple(map(_as_arguments, sentences)) for sentences in (found["done"] + found["differences"], found["lacks"]))
-    return Capture(found["run"], hosts, (*said, *warnings), lacks)
+    said = found["done"] + found["differences"] + found["warnings"]
+    return Capture(found["run"], hosts, tuple(map(_as_arguments, said)), tuple(map(_as_arguments, found["lacks"])))
 
 
 def same_modules() -> dict[str, str]:
     """The environment for another Python that finds the same modules as this one."""
     return {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-
-
-def _told(stderr: str) -> tuple[list[str], str]:
-    """The warnings and the error that the command printed, with the names of arguments for those of options."""
-    before, _, error = f"\n{stderr}".partition("\nerror: ")
-    error = error.partition("\n\nFor more information")[0]
-    warnings = [_as_arguments(text).strip() for text in before.split("\nwarning: ")[1:]]
-    return warnings, _as_arguments(error).strip() or stderr.strip()
 
 
 def _as_arguments(text: str) -> str:

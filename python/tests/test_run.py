@@ -348,19 +348,27 @@ def test_slices_that_are_not_there_have_no_arguments(run):
             run.args(number)
 
 
-def test_errors_of_captures_are_told_without_warnings():
-    from systole_tpu._capture import _as_arguments, _told
+def test_errors_of_captures_name_arguments(tmp_path):
+    from systole_tpu._capture import _as_arguments
 
-    text = "warning: a\nand more\nwarning: b\nerror: host:1: it failed\nhost:2: it did, too\n"
-    assert _told(text) == (["a\nand more", "b"], "host:1: it failed\nhost:2: it did, too")
-    assert _told("") == ([], "")
-    assert _told("Segmentation fault\n") == ([], "Segmentation fault")
+    for wrong, words in [
+        ({"host_level": 4}, "host_level: write a number from 0 to 3"),
+        ({"ms": 0}, "ms: write a number from 1"),
+        ({"ms": "fast"}, "ms"),
+        ({"option": {"": 1}}, "KEY=VALUE"),
+    ]:
+        with pytest.raises(systole_tpu.UsageError, match=words):
+            systole_tpu.capture("localhost:1", tmp_path, **wrong)
+    said = []
+    with pytest.raises(systole_tpu.PathError, match="cannot connect"):
+        systole_tpu.capture(["127.0.0.1:1"], tmp_path, ms=20, progress=said.append)
+    assert all(isinstance(stage, str) for stage in said)
     # Options have the names of arguments where there is one.
     text = "--host-level is 0 (--ms), '--python-level <N>' of --xla_dump_to, --delay"
     assert _as_arguments(text) == "host_level is 0 (ms), python_level of --xla_dump_to, --delay"
 
 
-def test_a_capture_starts_a_python_that_finds_the_same_module(tmp_path):
+def test_a_capture_needs_no_other_python(tmp_path):
     folder = os.path.dirname(os.path.dirname(systole_tpu.__file__))
     program = f"import sys; sys.path.insert(0, {folder!r}); import systole_tpu; systole_tpu.capture('localhost:1', {str(tmp_path / 'logs')!r})"
     env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}

@@ -24,6 +24,10 @@ mod open_traces;
 mod picture;
 pub mod places;
 mod read;
+#[cfg(feature = "capture")]
+mod record;
+#[cfg(feature = "capture")]
+mod recorded;
 mod settings;
 pub mod summaries;
 mod values;
@@ -44,6 +48,10 @@ pub use ignored::{notes, notes_of_side};
 pub use open_traces::{AskedTrace, OpenTraces, bytes_of, first_look};
 pub use picture::{PictureArg, PictureRequest, SizeArg, drawn};
 pub use read::{known, read, schema_of, without_formats};
+#[cfg(feature = "capture")]
+pub use record::{CaptureRequest, RecordingRequest};
+#[cfg(feature = "capture")]
+pub use recorded::{Recorded, opened};
 pub use settings::{SETTINGS_FILE, SettingsFile};
 pub use values::{Clock, RangeArg, ServingArg, Speed, StepsArg, Text, list, seconds, whole};
 pub use what_if::{OpFactor, WhatIfRequest};
