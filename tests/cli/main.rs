@@ -47,6 +47,7 @@ mod pack;
 mod pivot;
 mod place;
 mod program_gates;
+mod reads;
 mod real_traces;
 mod refused_files;
 mod runs;

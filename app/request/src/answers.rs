@@ -253,7 +253,8 @@ pub fn programs(session: &Session, scope: Scope, request: &HloRequest) -> Result
             programs_only: true,
             ..ImportOptions::default()
         };
-        let opened = Session::open(path, &import, session.options().clone(), &Progress::new());
+        let (options, progress) = (session.options().clone(), Progress::new());
+        let opened = Session::open_for_reports(path, &import, options, &progress);
         opened
             .map(Box::new)
             .map_err(|error| RequestError::import(error, path))

@@ -152,6 +152,6 @@ pub fn opened(run: &Path, progress: &Progress) -> Result<Session> {
         wait: Some(Duration::ZERO),
         ..ImportOptions::default()
     };
-    Session::open(run, &import, Options::default(), progress)
+    Session::open_for_reports(run, &import, Options::default(), progress)
         .map_err(|error| RequestError::import(error, run))
 }

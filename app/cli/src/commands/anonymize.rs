@@ -51,7 +51,7 @@ pub fn run(args: &AnonymizeArgs, stderr: &Stderr) -> Result<CommandOutcome> {
         let read = args.input.files().into_iter().chain([args.output.clone()]);
         output::check_file(list, &OutputGuard::new(read, args.force.force))?;
     }
-    let session = loading::open(&args.input, OutputFormat::JSON, stderr)?;
+    let session = loading::open(&args.input, Session::open, OutputFormat::JSON, stderr)?;
     let mut names = Names::default();
     for word in args.replace.iter().filter(|word| !word.is_empty()) {
         names.learn(NameKind::Word, word.as_bytes());
@@ -208,7 +208,7 @@ fn check_figures(
         run: None,
         assume: args.input.assume.clone(),
     };
-    let after = loading::open(&written, OutputFormat::JSON, stderr)?;
+    let after = loading::open(&written, Session::open, OutputFormat::JSON, stderr)?;
     let differing: Vec<&str> = ANALYSES
         .iter()
         .map(|entry| entry.id)

@@ -29,7 +29,13 @@ pub struct DoctorArgs {
 
 pub fn run(args: &DoctorArgs, stderr: &Stderr) -> Result<CommandOutcome> {
     let guard = output::check(&args.output, args.input.files(), args.force.force)?;
-    let session = loading::open_for(&args.output, &args.input, stderr)?;
+    // Its document says how much memory the whole model takes.
+    let open = if args.size || args.rows {
+        Session::open_for_reports
+    } else {
+        Session::open
+    };
+    let session = loading::open_for(&args.output, &args.input, open, stderr)?;
     if args.size {
         return size(&session, args, stderr);
     }

@@ -81,7 +81,7 @@ fn continues(next: usize, limit: usize) -> String {
 
 pub fn run(args: &EventsArgs, stderr: &Stderr) -> Result<CommandOutcome> {
     args.question.check()?;
-    let session = loading::open(&args.input, args.format, stderr)?;
+    let session = loading::open(&args.input, Session::open, args.format, stderr)?;
     let scope = checks::check_part(&session, &args.scope)?;
     let (devices, page) = (&args.input.assume.values.device, args.question.page());
     let question = || EventQuestion::new(&session, &args.question, scope, devices);

@@ -80,7 +80,7 @@ impl PartitionColumn {
 const REPORTS: [&str; 5] = ["runs", "steps", "ops", "collectives", "hints"];
 
 pub fn run(args: &ExportArgs, stderr: &Stderr) -> Result<CommandOutcome> {
-    let session = loading::open(&args.input, OutputFormat::JSON, stderr)?;
+    let session = loading::open(&args.input, Session::open, OutputFormat::JSON, stderr)?;
     checks::check_part(&session, &args.scope)?;
     let guard = OutputGuard::new(args.input.files(), args.force.force);
     match args.to.content {

@@ -40,13 +40,9 @@ pub fn run(args: &PackArgs, version: &str, stderr: &Stderr) -> Result<CommandOut
         &OutputGuard::new(args.input.files(), args.force.force),
     )?;
     let loading = Loading::new(&args.input.assume, stderr)?;
+    let input = (&*args.input.path, args.input.run.clone());
     let session = loading
-        .open(
-            &args.input.path,
-            args.input.run.clone(),
-            OutputFormat::JSON,
-            true,
-        )?
+        .open(input, Session::open, OutputFormat::JSON, true)?
         .with_sha256(true);
     let files = profiles(&session)?;
     let (summary, page) = reports(args, &session, &loading, stderr)?;

@@ -51,7 +51,7 @@ pub fn run(args: &RenderArgs, stderr: &Stderr) -> Result<CommandOutcome> {
         .map_err(RequestError::Usage)?;
     let guard = OutputGuard::new(args.input.files(), args.force.force);
     out.map_or(Ok(()), |path| output::check_file(path, &guard))?;
-    let session = loading::open(&args.input, OutputFormat::JSON, stderr)?;
+    let session = loading::open(&args.input, Session::open, OutputFormat::JSON, stderr)?;
     let scope = checks::check_part(&session, &args.scope)?;
     let drawing = drawn(&session, &args.input.path, scope, &args.look)?;
     let file = drawing

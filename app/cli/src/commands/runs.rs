@@ -87,7 +87,8 @@ pub fn run(args: &RunsArgs, stderr: &Stderr) -> Result<CommandOutcome> {
 
 fn opened(args: &RunsArgs, name: &str, loading: &Loading<'_>) -> Result<RunSummary, ImportError> {
     let import = loading.import(Some(name.to_owned()));
-    let session = Session::open(&args.path, &import, loading.options(), &Progress::new());
+    let (options, progress) = (loading.options(), Progress::new());
+    let session = Session::open_for_reports(&args.path, &import, options, &progress);
     Ok(RunSummary::of(&session?))
 }
 

@@ -22,7 +22,8 @@ pub struct WhatifArgs {
 
 pub fn run(args: &WhatifArgs, stderr: &Stderr) -> Result<CommandOutcome> {
     let guard = output::check(&args.output, args.input.files(), args.force.force)?;
-    let session = loading::open_for(&args.output, &args.input, stderr)?;
+    let open = Session::open_for_reports;
+    let session = loading::open_for(&args.output, &args.input, open, stderr)?;
     let scope = checks::check_part(&session, &args.scope)?;
     let result = answers::prediction(&session, scope, &args.changes)?;
     let failed = result.as_ref().err().map(AnalysisError::to_string);

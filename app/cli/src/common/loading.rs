@@ -11,7 +11,7 @@ use analysis::{Options, TraceFacts as _};
 use importers::{
     ImportError, ImportOptions, ListedRun, ProgressStage, file_name, holds_programs_only,
 };
-use trace_model::{Severity, Source};
+use trace_model::{Severity, Source, UnreadSlices};
 
 use crate::common::args::OutputArgs;
 use crate::common::formats::OutputFormat;
@@ -88,12 +88,12 @@ impl<'a> Loading<'a> {
         self.options.clone()
     }
 
-    /// Opens an input and reports details on stderr. What it is identified by is found while its bytes are at hand, for who
-    /// writes that.
+    /// Opens an input, whole or for reports, and reports details on stderr. What it is identified by is found while its
+    /// bytes are at hand, for who writes that.
     pub fn open(
         &self,
-        path: &Path,
-        run: Option<String>,
+        (path, run): (&Path, Option<String>),
+        open: OpenSession,
         format: OutputFormat,
         is_identified: bool,
     ) -> Result<Session> {
@@ -101,10 +101,10 @@ impl<'a> Loading<'a> {
             fingerprints: is_identified,
             ..self.import(run)
         };
-        self.opened(path, &import, Session::open, format)
+        self.opened(path, &import, open, format)
     }
 
-    /// The same for commands that ask for nothing but reports; of what can have no times the programs.
+    /// The same for reports; of what can have no times the programs.
     pub fn open_for_reports(
         &self,
         path: &Path,
@@ -112,11 +112,9 @@ impl<'a> Loading<'a> {
         format: OutputFormat,
         is_identified: bool,
     ) -> Result<Session> {
-        let import = ImportOptions {
-            fingerprints: is_identified,
-            ..self.import(run.clone())
-        };
-        let opened = self.opened(path, &import, Session::open_for_reports, format);
+        let import = self.import(run.clone());
+        let input = (path, run.clone());
+        let opened = self.open(input, Session::open_for_reports, format, is_identified);
         let is_program = || holds_programs_only(path, &import, &Progress::new());
         match opened {
             Err(error) if is_program() => {
@@ -137,7 +135,7 @@ impl<'a> Loading<'a> {
         }
     }
 
-    /// The same for questions about programs, which need no times. Answers do not name losses.
+    /// The same for questions about programs, which need no times, and whose answers are reports. They do not name losses.
     pub fn open_programs(
         &self,
         path: &Path,
@@ -149,7 +147,8 @@ impl<'a> Loading<'a> {
             fingerprints: is_identified,
             ..self.import(run)
         };
-        self.opened(path, &import, Session::open, OutputFormat::JSON)
+        let open = Session::open_for_reports;
+        self.opened(path, &import, open, OutputFormat::JSON)
     }
 
     fn opened(
@@ -206,19 +205,31 @@ fn is_played(source: &Source) -> bool {
     source.format == "scheduled-hlo"
 }
 
-/// How a session is opened.
-type OpenSession = fn(&Path, &ImportOptions, Options, &Progress) -> Result<Session, ImportError>;
+/// How a session is opened: [`Session::open`], or [`Session::open_for_reports`] where nothing shows slices.
+pub type OpenSession =
+    fn(&Path, &ImportOptions, Options, &Progress) -> Result<Session, ImportError>;
 
 /// Opens the input of a command that has one.
-pub fn open(input: &TraceRequest, format: OutputFormat, stderr: &Stderr) -> Result<Session> {
-    Loading::new(&input.assume, stderr)?.open(&input.path, input.run.clone(), format, false)
+pub fn open(
+    input: &TraceRequest,
+    open: OpenSession,
+    format: OutputFormat,
+    stderr: &Stderr,
+) -> Result<Session> {
+    let path = (&*input.path, input.run.clone());
+    Loading::new(&input.assume, stderr)?.open(path, open, format, false)
 }
 
 /// The same for commands that write documents.
-pub fn open_for(output: &OutputArgs, input: &TraceRequest, stderr: &Stderr) -> Result<Session> {
-    let (path, run) = (&input.path, input.run.clone());
+pub fn open_for(
+    output: &OutputArgs,
+    input: &TraceRequest,
+    open: OpenSession,
+    stderr: &Stderr,
+) -> Result<Session> {
+    let path = (&*input.path, input.run.clone());
     let is_identified = output.identifies_input();
-    Loading::new(&input.assume, stderr)?.open(path, run, output.format, is_identified)
+    Loading::new(&input.assume, stderr)?.open(path, open, output.format, is_identified)
 }
 
 /// Lists the runs of a directory, and says so after a while.
@@ -250,9 +261,14 @@ fn say_what_was_read(session: &Session, stderr: &Stderr, elapsed: Duration) {
             source.name, source.format, source.packed_bytes
         ));
     }
-    let count = model.recorded_slices();
+    let unread: u64 = model.unread().iter().map(UnreadSlices::count).sum();
+    let only = match unread {
+        0 => String::new(),
+        unread => format!("; {unread} of them were only counted"),
+    };
     stderr.detail(&format!(
-        "{count} slices on {} tracks in {:.3} s",
+        "{} slices on {} tracks in {:.3} s{only}",
+        model.recorded_slices(),
         model.tracks().len(),
         elapsed.as_secs_f64()
     ));
@@ -409,7 +425,7 @@ mod tests {
             let start = ["systole".as_ref(), path.as_os_str()];
             let words = start.into_iter().chain(arguments.iter().map(AsRef::as_ref));
             let AnyCommand { input, output } = AnyCommand::try_parse_from(words).unwrap();
-            let session = open_for(&output, &input, &stderr)
+            let session = open_for(&output, &input, Session::open, &stderr)
                 .unwrap()
                 .with_sha256(true);
             let source = &session.model().sources()[0];

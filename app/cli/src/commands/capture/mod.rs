@@ -48,7 +48,10 @@ pub fn run(args: &CaptureArgs, stderr: &Stderr) -> Result<CommandOutcome> {
     let request = &args.capture;
     let options = request.options(LONGEST_MS)?;
     let loading = Loading::new(&args.assume, stderr)?.of_own_files();
-    let open = |run: &Path| loading.open(run, None, OutputFormat::TEXT, false);
+    let open = |run: &Path| {
+        let (open, format) = (Session::open_for_reports, OutputFormat::TEXT);
+        loading.open((run, None), open, format, false)
+    };
     let mut recorded = match args.continuous {
         Some(ContinuousArg::Start) => {
             return say_answers(&options, continuous::start(&options), "started", args.json);

@@ -58,7 +58,7 @@ fn seconds(text: &str) -> Result<Duration, String> {
 }
 
 pub fn run(args: &QueryArgs, stderr: &Stderr) -> Result<CommandOutcome> {
-    let session = loading::open(&args.input, OutputFormat::TEXT, stderr)?;
+    let session = loading::open(&args.input, Session::open, OutputFormat::TEXT, stderr)?;
     checks::check_part(&session, &args.scope)?;
     let mut database =
         Database::new(&session, args.scope.scope()).map_err(|error| refused(&error))?;

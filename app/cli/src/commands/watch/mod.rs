@@ -217,8 +217,9 @@ impl Watch<'_> {
     /// file ends inside an event and may still be written.
     fn judge(&mut self, run: &ListedRun, look: RunLook, stderr: &Stderr) -> Result<bool> {
         let name = &run.name;
-        let (path, named) = (&self.args.path, Some(name.clone()));
-        let opened = self.loading.open(path, named, OutputFormat::TEXT, true);
+        let path = (&*self.args.path, Some(name.clone()));
+        let (open, format) = (Session::open_for_reports, OutputFormat::TEXT);
+        let opened = self.loading.open(path, open, format, true);
         let session = match opened {
             Ok(session) if look.is_half_written(session.model()) => return Ok(false),
             Ok(session) => session,

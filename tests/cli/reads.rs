@@ -1,0 +1,73 @@
+//! Commands whose answers are reports do not read what no report reads; commands that show slices do.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
+
+use std::path::PathBuf;
+
+use sample_traces::session::{SamplePlane, SampleSession, int};
+use sample_traces::write::xspace_bytes;
+
+use crate::place::{Place, stderr};
+
+/// A host that annotates its steps, in which Python was traced.
+fn capture() -> Vec<u8> {
+    const MS: i64 = 1_000_000_000;
+    let mut host = SamplePlane::host(1);
+    for step in 0..5 {
+        let (main, at) = ((1, "main"), step * 10 * MS);
+        host.event(main, "train", at, 9 * MS, [int("step_num", step)]);
+        host.event(main, "$model.py:3 forward", at + MS, 5 * MS, []);
+        host.event(main, "PjitFunction(step)", at + 2 * MS, MS, []);
+    }
+    xspace_bytes(&SampleSession::new("host", "made for a test", vec![host]))
+}
+
+/// A log directory with one run of it, and the profile.
+fn place() -> (Place, PathBuf) {
+    let place = Place::empty();
+    let profile = "logs/plugins/profile/run/host.xplane.pb";
+    place.write(profile, &capture());
+    let path = place.path(profile);
+    (place, path)
+}
+
+/// Whether a command only counted what no report reads; it read the capture.
+fn only_counts(place: &Place, args: &[&str]) -> bool {
+    let said = stderr(&place.run(&[args, &["--verbose"]].concat()));
+    assert!(said.contains("15 slices on"), "{args:?}: {said}");
+    said.contains("; 5 of them were only counted")
+}
+
+#[test]
+fn what_no_report_reads_is_only_counted_for_reports() {
+    let (place, path) = place();
+    let path = path.to_str().unwrap();
+    for args in [
+        &["analyze", path][..],
+        &["summarize", path],
+        &["kernels", path],
+        &["memory", path],
+        &["compile", path],
+        &["environment", path],
+        &["hlo", path],
+        &["expect", path, "--init=expect.toml"],
+        &["whatif", path, "--no-idle"],
+        &["doctor", path, "--size"],
+        &["doctor", path, "--rows", "--device-spec", "v5e"],
+        &["watch", "logs", "--once", "--settle", "0"],
+    ] {
+        assert!(only_counts(&place, args), "{args:?}");
+    }
+    for args in [
+        &["doctor", path][..],
+        &["query", path, "SELECT count(*) FROM slices"],
+        &["query", path, "--list"],
+        &["query", path, "tracks"],
+        &["export", path, "--tables", "runs,tracks", "-o", "out"],
+        &["export", path, "-o", "out"],
+        &["events", path],
+        &["render", path],
+    ] {
+        assert!(!only_counts(&place, args), "{args:?}");
+    }
+}
