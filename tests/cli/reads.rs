@@ -54,6 +54,9 @@ fn what_no_report_reads_is_only_counted_for_reports() {
         &["whatif", path, "--no-idle"],
         &["doctor", path, "--size"],
         &["doctor", path, "--rows", "--device-spec", "v5e"],
+        &["query", path, "SELECT * FROM verdict_findings"],
+        &["query", path, "instructions"],
+        &["export", path, "--tables", "runs,counters", "-o", "out"],
         &["watch", "logs", "--once", "--settle", "0"],
     ] {
         assert!(only_counts(&place, args), "{args:?}");
@@ -70,4 +73,36 @@ fn what_no_report_reads_is_only_counted_for_reports() {
     ] {
         assert!(!only_counts(&place, args), "{args:?}");
     }
+}
+
+/// Whether slices are read besides makes no difference to tables of reports.
+#[test]
+fn tables_of_reports_are_the_same_without_slices() {
+    let (place, path) = place();
+    let path = path.to_str().unwrap();
+    let answer = |query: &str| {
+        place
+            .run(&["query", path, query, "--format", "json"])
+            .stdout
+    };
+    for table in [
+        "runs",
+        "steps",
+        "verdict_findings",
+        "doctor_findings",
+        "sources",
+        "opps",
+    ] {
+        let alone = format!("SELECT * FROM {table}");
+        assert_eq!(
+            answer(&alone),
+            answer(&format!("{alone} /* slices */")),
+            "{table}"
+        );
+    }
+    let exported = |tables: &str, out: &str| {
+        place.run(&["export", path, "--to", "csv", "--tables", tables, "-o", out]);
+        place.read(&format!("{out}/runs.csv"))
+    };
+    assert_eq!(exported("runs", "alone"), exported("runs,slices", "both"));
 }

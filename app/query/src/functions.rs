@@ -56,10 +56,13 @@ pub const FUNCTIONS: [SqlFunction; 8] = [
     },
 ];
 
-/// Registers them in SQLite.
+/// The one that reads slices.
+pub(super) const OF_SLICES: &str = "arg";
+
+/// Registers them in SQLite; that which reads slices only for a whole model.
 pub(super) fn register(
     connection: &Connection,
-    model: &TraceModel,
+    whole: Option<&TraceModel>,
     held: &HeldBytes,
 ) -> Result<()> {
     let pure = FunctionFlags::SQLITE_UTF8
@@ -83,21 +86,22 @@ pub(super) fn register(
         });
         Ok(scope.filter(|scope| !scope.is_empty()))
     })?;
-    let model = model.clone();
-    // A query that asks for several arguments of a slice reads them once.
-    let last: Mutex<Option<(i64, Vec<Arg>)>> = Mutex::default();
-    connection.create_scalar_function("arg", 2, pure, move |context| {
-        let (row, key): (Option<i64>, Option<String>) = (context.get(0)?, context.get(1)?);
-        let Some((row, key)) = row.zip(key) else {
-            return Ok(None);
-        };
-        let mut last = locked(&last);
-        if last.as_ref().is_none_or(|(known, _)| *known != row) {
-            *last = Some((row, arguments(&model, row)));
-        }
-        let args = last.iter().flat_map(|(_, args)| args);
-        Ok(args.into_iter().find(|arg| arg.name == key).map(value))
-    })?;
+    if let Some(model) = whole.cloned() {
+        // A query that asks for several arguments of a slice reads them once.
+        let last: Mutex<Option<(i64, Vec<Arg>)>> = Mutex::default();
+        connection.create_scalar_function(OF_SLICES, 2, pure, move |context| {
+            let (row, key): (Option<i64>, Option<String>) = (context.get(0)?, context.get(1)?);
+            let Some((row, key)) = row.zip(key) else {
+                return Ok(None);
+            };
+            let mut last = locked(&last);
+            if last.as_ref().is_none_or(|(known, _)| *known != row) {
+                *last = Some((row, arguments(&model, row)));
+            }
+            let args = last.iter().flat_map(|(_, args)| args);
+            Ok(args.into_iter().find(|arg| arg.name == key).map(value))
+        })?;
+    }
     connection.create_aggregate_function(
         "median",
         1,

@@ -10,6 +10,7 @@ mod functions;
 mod memory;
 mod pivot;
 mod presets;
+mod reads;
 mod scan_plan;
 mod table;
 mod value_index;
@@ -33,6 +34,7 @@ use memory::HeldBytes;
 pub use functions::{FUNCTIONS, SqlFunction};
 pub use pivot::{PIVOT_KEYS, PivotKey, pivot};
 pub use presets::{PRESETS, QueryPreset, preset};
+pub use reads::reads_slices;
 pub use rusqlite::types::Value as SqlValue;
 pub use table::{query_table, word_at};
 pub use views::{QueryView, VIEWS};
@@ -142,7 +144,8 @@ pub struct Database {
 }
 
 impl Database {
-    /// The tables of a session; those of reports refer to the scope.
+    /// The tables of a session; those of reports refer to the scope. A session that was opened for reports answers what
+    /// does not [read slices](reads_slices).
     ///
     /// # Errors
     ///
@@ -320,7 +323,7 @@ impl Database {
         }
         if message.starts_with("no such table") {
             let tables = self.tables.iter().map(|table| &*table.name);
-            let names: BTreeSet<&str> = tables.chain(VIEWS.iter().map(|view| view.name)).collect();
+            let names: BTreeSet<&str> = tables.chain(reads::names_of_whole_traces()).collect();
             return Some(format!("tables: {}", joined(names, ", ")));
         }
         if message.starts_with("no such column") {
@@ -384,7 +387,9 @@ fn connect(
     connection.execute_batch(&format!(
         "PRAGMA temp_store = MEMORY; PRAGMA hard_heap_limit = {MOST_OF_HEAP}"
     ))?;
-    functions::register(&connection, session.whole_model(), held)?;
+    let is_whole = !session.model().is_partial();
+    let whole = is_whole.then(|| session.whole_model());
+    functions::register(&connection, whole, held)?;
     connection.set_limit(Limit::SQLITE_LIMIT_LIKE_PATTERN_LENGTH, MOST_OF_PATTERN)?;
     connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, MOST_OF_VALUE)?;
     for table in tables {

@@ -1,5 +1,6 @@
 //! `systole export`: the tables of a trace as files for other programs.
 
+use std::collections::BTreeSet;
 use std::io::{self, BufWriter, Write as _};
 
 use super::prelude::*;
@@ -12,7 +13,7 @@ use session::tables::arrow::Constant;
 use session::tables::error::TableFileError;
 use session::tables::files::{TableToWrite, TableWriter};
 use session::tables::partitions::{self, FilePart};
-use session::tables::{ARGS, Catalog, DataTable};
+use session::tables::{ARGS, Catalog, DataTable, OF_WHOLE_TRACES};
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Export")]
@@ -80,7 +81,13 @@ impl PartitionColumn {
 const REPORTS: [&str; 5] = ["runs", "steps", "ops", "collectives", "hints"];
 
 pub fn run(args: &ExportArgs, stderr: &Stderr) -> Result<CommandOutcome> {
-    let session = loading::open(&args.input, Session::open, OutputFormat::JSON, stderr)?;
+    let is_of_reports = |name: &String| !OF_WHOLE_TRACES.contains(&&**name);
+    let open = if !args.tables.is_empty() && args.tables.iter().all(is_of_reports) {
+        Session::open_for_reports
+    } else {
+        Session::open
+    };
+    let session = loading::open(&args.input, open, OutputFormat::JSON, stderr)?;
     checks::check_part(&session, &args.scope)?;
     let guard = OutputGuard::new(args.input.files(), args.force.force);
     match args.to.content {
@@ -212,9 +219,11 @@ fn chosen(catalog: &Catalog, names: &[String]) -> Result<Vec<Arc<DataTable>>> {
     }
     let find = |name: &String| {
         catalog.table(name).ok_or_else(|| {
+            let mut names: BTreeSet<String> = OF_WHOLE_TRACES.map(str::to_owned).into();
+            names.extend(catalog.all().iter().map(|table| table.name.clone()));
             RequestError::Usage(format!(
                 "--tables: there is no table {name:?}; there are {}",
-                joined(catalog.all().iter().map(|table| table.name.clone()), ", ")
+                joined(names, ", ")
             ))
         })
     };

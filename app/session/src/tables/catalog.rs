@@ -9,7 +9,11 @@ use super::tracks::TrackNames;
 use super::{instructions, reports, slices, timeline, tracks};
 use crate::open::Session;
 
-/// The tables of a session: those of the timeline at once, those of reports on demand, because they are computed.
+/// Tables that only a whole trace has: they show or count slices, or say what its model takes.
+pub const OF_WHOLE_TRACES: [&str; 4] = ["slices", "tracks", "flows", "doctor_memory"];
+
+/// The tables of a session: those of the timeline at once, those of reports on demand, because they are computed. Of what
+/// was opened for reports, [`OF_WHOLE_TRACES`] are missing.
 #[derive(Clone)]
 pub struct Catalog {
     session: Session,
@@ -21,7 +25,25 @@ impl Catalog {
     /// The tables of `session`. The scope, and which devices were chosen, hold for reports and slices; the other tables
     /// of the timeline are always whole.
     pub fn new(session: &Session, scope: Scope) -> Self {
+        if session.model().is_partial() {
+            return Self::of_reports(session, scope);
+        }
         Self::with(session, scope, slices::in_scope)
+    }
+
+    fn of_reports(session: &Session, scope: Scope) -> Self {
+        let model = session.model();
+        let names = Arc::new(TrackNames::new(model));
+        let timeline = vec![
+            Arc::new(timeline::counters(&names).in_trace(model)),
+            Arc::new(instructions::table(session)),
+            Arc::new(timeline::sources(model)),
+        ];
+        Self {
+            session: session.clone(),
+            scope,
+            timeline,
+        }
     }
 
     /// The tables of `session`, with the slices of all devices, whatever was chosen.
@@ -62,10 +84,14 @@ impl Catalog {
 
     /// The tables of all reports that the trace has; computes the reports.
     pub fn reports(&self) -> Vec<Arc<DataTable>> {
-        reports::tables(&self.session, self.scope)
-            .into_iter()
-            .map(Arc::new)
-            .collect()
+        let tables = reports::tables(&self.session, self.scope).into_iter();
+        let is_here = |table: &DataTable| self.has(&table.name);
+        tables.filter(is_here).map(Arc::new).collect()
+    }
+
+    /// Whether a table of this name can be here.
+    fn has(&self, name: &str) -> bool {
+        !self.session.model().is_partial() || !OF_WHOLE_TRACES.contains(&name)
     }
 
     /// One table by its name; computes the report that has it, others only if the name does not tell which.
@@ -75,7 +101,8 @@ impl Catalog {
             .iter()
             .find(|table| table.name == name)
             .cloned();
-        of_timeline.or_else(|| reports::table(&self.session, self.scope, name).map(Arc::new))
+        let of_report = || reports::table(&self.session, self.scope, name);
+        of_timeline.or_else(|| of_report().filter(|_| self.has(name)).map(Arc::new))
     }
 
     pub fn all(&self) -> Vec<Arc<DataTable>> {

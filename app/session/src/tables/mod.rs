@@ -19,7 +19,7 @@ mod slices;
 mod timeline;
 mod tracks;
 
-pub use catalog::Catalog;
+pub use catalog::{Catalog, OF_WHOLE_TRACES};
 #[cfg(feature = "columnar")]
 pub use columnar::{arrow, error, files, partitions};
 pub use csv_cells::CsvCells;

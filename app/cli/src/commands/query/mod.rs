@@ -8,7 +8,7 @@ use serde_json::{Map, Value as Json};
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::common::output::Printer;
-use query::{AnswerRows, Database, QueryError, QueryLimits, SqlValue};
+use query::{AnswerRows, Database, QueryError, QueryLimits, SqlValue, reads_slices};
 use session::tables::CsvCells;
 
 #[derive(Debug, Args)]
@@ -58,11 +58,18 @@ fn seconds(text: &str) -> Result<Duration, String> {
 }
 
 pub fn run(args: &QueryArgs, stderr: &Stderr) -> Result<CommandOutcome> {
-    let session = loading::open(&args.input, Session::open, OutputFormat::TEXT, stderr)?;
+    let sql = args.sql.as_deref().filter(|_| !args.list);
+    // The list counts slices.
+    let open = if sql.is_none_or(reads_slices) {
+        Session::open
+    } else {
+        Session::open_for_reports
+    };
+    let session = loading::open(&args.input, open, OutputFormat::TEXT, stderr)?;
     checks::check_part(&session, &args.scope)?;
     let mut database =
         Database::new(&session, args.scope.scope()).map_err(|error| refused(&error))?;
-    let Some(sql) = args.sql.as_deref().filter(|_| !args.list) else {
+    let Some(sql) = sql else {
         let tables = database.tables().map_err(|error| refused(&error))?;
         let text = list::text(
             tables,
