@@ -1,7 +1,5 @@
 //! Commands whose answers are reports do not read what no report reads; commands that show slices do.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
-
 use std::path::PathBuf;
 
 use sample_traces::session::{SamplePlane, SampleSession, int};
