@@ -23,6 +23,7 @@ pub struct Recorded {
     pub said: Vec<String>,
     /// What it lacks beside profiles and events.
     pub lacks: Vec<String>,
+    /// Whether a device was to be recorded on each host.
     pub needs_devices: bool,
 }
 
