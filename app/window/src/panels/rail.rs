@@ -107,7 +107,7 @@ fn entry_ui(
         theme.text
     };
     if named {
-        icons::tab(
+        icons::draw(
             &painter,
             pos2(rect.center().x, rect.top() + rect.height() * 0.36),
             16.0,
@@ -123,7 +123,7 @@ fn entry_ui(
             color,
         );
     } else {
-        icons::tab(&painter, rect.center(), 15.0, color, tab.icon);
+        icons::draw(&painter, rect.center(), 15.0, color, tab.icon);
     }
     if response.clicked() {
         out.push(if is_open && !state.is_below(id) {

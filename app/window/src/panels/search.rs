@@ -49,10 +49,7 @@ fn search_ui(
             ("Previous", "Previous (Shift+Enter)", false),
             ("Next", "Next (Enter)", true),
         ] {
-            let draw = |painter: &Painter, center, color| {
-                icons::arrow(painter, center, 12.0, color, forth);
-            };
-            if icons::button(ui, (label, true, false), draw)
+            if icons::button(ui, (label, true, false), 12.0, icons::arrow(forth))
                 .on_hover_text(about)
                 .clicked()
             {

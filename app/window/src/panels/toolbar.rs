@@ -243,9 +243,8 @@ fn view_ui(ui: &mut Ui, open: &Workspace, settings: &Settings, out: &mut AppComm
             "redo",
         ),
     ] {
-        let button = icons::button(ui, (label, enabled, false), |painter, center, color| {
-            icons::arrow(painter, center, 13.0, color, id == "redo");
-        });
+        let icon = icons::arrow(id == "redo");
+        let button = icons::button(ui, (label, enabled, false), 13.0, icon);
         button.hint(about, id).sends(out, command);
     }
     let about = hint(
@@ -267,11 +266,9 @@ fn view_ui(ui: &mut Ui, open: &Workspace, settings: &Settings, out: &mut AppComm
     for (mode, label) in MouseMode::ALL {
         let is_on = state.mouse == mode;
         let title = format!("Drag: {label}");
-        icons::button(ui, (&title, true, is_on), |painter, center, color| {
-            icons::mouse_mode(painter, center, 14.0, color, mode);
-        })
-        .hint(mode.about(), mode.action())
-        .sends(out, ViewCommand::Mouse(mode));
+        icons::button(ui, (&title, true, is_on), 14.0, icons::mouse_mode(mode))
+            .hint(mode.about(), mode.action())
+            .sends(out, ViewCommand::Mouse(mode));
     }
     ui.spacing_mut().item_spacing.x = 8.0;
 }

@@ -6,11 +6,6 @@ pub const TAB: Tab = Tab {
     id: "collectives",
     title: "Collectives",
     reports: Some(&["collectives", "overlap", "dcn"]),
-    icon: |pen| {
-        pen.line(&[(0.5, 0.18), (0.16, 0.8), (0.84, 0.8), (0.5, 0.18)]);
-        for at in [(0.5, 0.18), (0.16, 0.8), (0.84, 0.8)] {
-            pen.dot(at, 0.14);
-        }
-    },
+    icon: "line 0.5 0.18 0.16 0.8 0.84 0.8 0.5 0.18; dot 0.5 0.18 0.14; dot 0.16 0.8 0.14; dot 0.84 0.8 0.14",
     ..TABLES
 };

@@ -8,10 +8,7 @@ pub const TAB: Tab = Tab {
     id: COMPARE_TAB,
     title: "Compare",
     subject: TabSubject::Other,
-    icon: |pen| {
-        pen.frame((0.05, 0.05), (0.65, 0.65));
-        pen.frame((0.35, 0.35), (0.95, 0.95));
-    },
+    icon: "frame 0.05 0.05 0.65 0.65; frame 0.35 0.35 0.95 0.95",
     is_offered: |context| context.other.is_some(),
     why_empty: |_, _, _| Ok(None),
     panel: |_| Box::new(ComparisonPanel),

@@ -6,7 +6,6 @@ use trace_model::short_device_name;
 
 use crate::panels::copy::{csv_ui, made_row_menu};
 use crate::panels::follow::ScrollToSelection;
-use crate::panels::icons::magnifier;
 use crate::panels::search::count_text;
 use crate::panels::table::{PAD, heading_row_ui, order_mark, write_cell};
 use view::search::{OrderBy, SearchResults, order, table};
@@ -17,7 +16,7 @@ pub const TAB: Tab = Tab {
     id: FOUND_TAB,
     title: "Found",
     subject: TabSubject::Other,
-    icon: magnifier,
+    icon: "ring 0.4 0.4 0.34; line 0.66 0.66 0.96 0.96",
     is_offered: |context| context.state.is_searching(),
     count: |context| Some(context.search.latest()?.total),
     why_empty: |_, _, _| Ok(None),

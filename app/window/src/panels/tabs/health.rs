@@ -12,16 +12,7 @@ pub const TAB: Tab = Tab {
     title: "Health",
     reports: Some(&["doctor", "clocks"]),
     subject: TabSubject::Capture,
-    icon: |pen| {
-        pen.line(&[
-            (0.0, 0.55),
-            (0.28, 0.55),
-            (0.42, 0.15),
-            (0.6, 0.9),
-            (0.72, 0.55),
-            (1.0, 0.55),
-        ]);
-    },
+    icon: "line 0 0.55 0.28 0.55 0.42 0.15 0.6 0.9 0.72 0.55 1 0.55",
     why_empty: |_, _, _| Ok(None),
     panel: |_| Box::new(Findings),
     ..TABLES

@@ -9,13 +9,8 @@ pub const TAB: Tab = Tab {
     id: "memory",
     title: "Memory",
     reports: Some(&["memory", "buffers", "memory_need"]),
-    icon: |pen| {
-        pen.frame((0.2, 0.12), (0.8, 0.88));
-        for y in [0.28, 0.5, 0.72] {
-            pen.line(&[(0.02, y), (0.2, y)]);
-            pen.line(&[(0.8, y), (0.98, y)]);
-        }
-    },
+    icon: "frame 0.2 0.12 0.8 0.88; line 0.02 0.28 0.2 0.28; line 0.8 0.28 0.98 0.28; line 0.02 0.5 0.2 0.5; \
+           line 0.8 0.5 0.98 0.5; line 0.02 0.72 0.2 0.72; line 0.8 0.72 0.98 0.72",
     panel: |wake| {
         Box::new(MemoryPanel {
             map: MemoryMapState::new(wake),

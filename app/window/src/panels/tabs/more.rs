@@ -5,11 +5,7 @@ use super::prelude::*;
 pub const TAB: Tab = Tab {
     id: "more",
     title: "More",
-    icon: |pen| {
-        for x in [0.15, 0.5, 0.85] {
-            pen.dot((x, 0.5), 0.1);
-        }
-    },
+    icon: "dot 0.15 0.5 0.1; dot 0.5 0.5 0.1; dot 0.85 0.5 0.1",
     reports: None,
     ..TABLES
 };

@@ -14,11 +14,7 @@ pub const TAB: Tab = Tab {
     id: "ops",
     title: "Ops",
     reports: Some(&[Ops::ID, "expected", "matmuls", "loops"]),
-    icon: |pen| {
-        pen.bar((0.05, 0.1), (0.95, 0.26));
-        pen.bar((0.05, 0.42), (0.7, 0.58));
-        pen.bar((0.05, 0.74), (0.4, 0.9));
-    },
+    icon: "bar 0.05 0.1 0.95 0.26; bar 0.05 0.42 0.7 0.58; bar 0.05 0.74 0.4 0.9",
     panel: |_| Box::new(OpTrees::default()),
     ..TABLES
 };

@@ -8,11 +8,7 @@ pub const TAB: Tab = Tab {
     id: "roofline",
     title: "Roofline",
     reports: Some(&["roofline"]),
-    icon: |pen| {
-        pen.line(&[(0.05, 0.05), (0.05, 0.95), (0.95, 0.95)]);
-        pen.line(&[(0.14, 0.78), (0.52, 0.25), (0.95, 0.25)]);
-        pen.dot((0.68, 0.55), 0.07);
-    },
+    icon: "line 0.05 0.05 0.05 0.95 0.95 0.95; line 0.14 0.78 0.52 0.25 0.95 0.25; dot 0.68 0.55 0.07",
     panel: |_| Box::new(RooflinePlot::default()),
     ..TABLES
 };

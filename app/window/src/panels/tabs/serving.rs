@@ -9,11 +9,7 @@ pub const TAB: Tab = Tab {
     id: "serving",
     title: "Serving",
     reports: Some(&["serving"]),
-    icon: |pen| {
-        pen.bar((0.0, 0.1), (0.6, 0.26));
-        pen.bar((0.2, 0.42), (0.8, 0.58));
-        pen.bar((0.4, 0.74), (1.0, 0.9));
-    },
+    icon: "bar 0 0.1 0.6 0.26; bar 0.2 0.42 0.8 0.58; bar 0.4 0.74 1 0.9",
     panel: |_| Box::new(Requests),
     ..TABLES
 };

@@ -13,16 +13,7 @@ pub const TAB: Tab = Tab {
     id: "source",
     title: "Source",
     also: &[Ops::ID],
-    icon: |pen| {
-        for (left, right, y) in [
-            (0.05, 0.7, 0.15),
-            (0.25, 0.95, 0.38),
-            (0.25, 0.75, 0.61),
-            (0.05, 0.55, 0.84),
-        ] {
-            pen.line(&[(left, y), (right, y)]);
-        }
-    },
+    icon: "line 0.05 0.15 0.7 0.15; line 0.25 0.38 0.95 0.38; line 0.25 0.61 0.75 0.61; line 0.05 0.84 0.55 0.84",
     why_empty: |_, session, _| {
         let is_recorded = session.model().ops().iter().any(|op| op.source.is_some())
             || session

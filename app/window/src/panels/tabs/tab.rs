@@ -4,7 +4,6 @@ use crate::panels::prelude::*;
 use egui::CollapsingHeader;
 
 use crate::panels::comparison_tables::ComparisonTables;
-use crate::panels::icons::Pen;
 use crate::panels::tables::{TableBrowser, tables_ui};
 
 type WhyEmpty = fn(&[&str], &Session, &Progress) -> Result<Option<String>, String>;
@@ -21,7 +20,8 @@ pub struct Tab {
     /// Ids of the analyses that it reads about the whole trace.
     pub of_whole: &'static [&'static str],
     pub subject: TabSubject,
-    pub icon: fn(&Pen<'_>),
+    /// In the words of [`icons`](crate::panels::icons).
+    pub icon: &'static str,
     /// Whether it can be opened.
     pub is_offered: fn(PanelContext<'_>) -> bool,
     /// The number behind its title.
@@ -119,10 +119,7 @@ pub const TABLES: Tab = Tab {
     also: &[],
     of_whole: &[],
     subject: TabSubject::Scope,
-    icon: |pen| {
-        pen.ring((0.5, 0.5), 0.42);
-        pen.dot((0.5, 0.5), 0.12);
-    },
+    icon: "ring 0.5 0.5 0.42; dot 0.5 0.5 0.12",
     is_offered: |_| true,
     count: |_| None,
     why_empty: why_tables_are_empty,

@@ -27,11 +27,7 @@ pub const TAB: Tab = Tab {
     reports: Some(&["hints"]),
     also: &["critical_path"],
     of_whole: &["balance"],
-    icon: |pen| {
-        pen.ring((0.5, 0.36), 0.31);
-        pen.line(&[(0.36, 0.78), (0.64, 0.78)]);
-        pen.line(&[(0.41, 0.94), (0.59, 0.94)]);
-    },
+    icon: "ring 0.5 0.36 0.31; line 0.36 0.78 0.64 0.78; line 0.41 0.94 0.59 0.94",
     why_empty: |_, _, _| Ok(None),
     panel: |wake| Box::new(HintCards::new(wake)),
     ..TABLES

@@ -20,17 +20,8 @@ pub const TAB: Tab = Tab {
     id: "hlo",
     title: "HLO",
     also: &[Ops::ID],
-    icon: |pen| {
-        for (from, to) in [
-            ((0.3, 0.0), (0.7, 0.28)),
-            ((0.0, 0.72), (0.36, 1.0)),
-            ((0.64, 0.72), (1.0, 1.0)),
-        ] {
-            pen.frame(from, to);
-        }
-        pen.line(&[(0.5, 0.28), (0.18, 0.72)]);
-        pen.line(&[(0.5, 0.28), (0.82, 0.72)]);
-    },
+    icon: "frame 0.3 0 0.7 0.28; frame 0 0.72 0.36 1; frame 0.64 0.72 1 1; line 0.5 0.28 0.18 0.72; \
+           line 0.5 0.28 0.82 0.72",
     why_empty: |_, session, _| {
         let can_be_read = programs(&session.context(Scope::WholeTrace)).can_be_read();
         let reason = "the capture holds no program and no op with its HLO text";

@@ -17,12 +17,8 @@ pub const TAB: Tab = Tab {
     reports: Some(&["verdict", "targets", "utilization", "devices"]),
     also: &["hints", "steps", "overlap", "ops", "balance"],
     of_whole: &["doctor", "steps", "step_parts", "balance"],
-    icon: |pen| {
-        pen.frame((0.05, 0.05), (0.42, 0.6));
-        pen.frame((0.05, 0.75), (0.42, 0.95));
-        pen.frame((0.58, 0.05), (0.95, 0.25));
-        pen.frame((0.58, 0.4), (0.95, 0.95));
-    },
+    icon: "frame 0.05 0.05 0.42 0.6; frame 0.05 0.75 0.42 0.95; frame 0.58 0.05 0.95 0.25; \
+           frame 0.58 0.4 0.95 0.95",
     why_empty: |_, _, _| Ok(None),
     panel: |_| Box::new(OverviewState::default()),
     ..TABLES
