@@ -202,6 +202,11 @@ impl PossibleSaving {
         }
     }
 
+    /// So many picoseconds per step.
+    pub(crate) fn per_step(ps: f64) -> Self {
+        Self::PerStep(Picos::from_ps(ps as i64))
+    }
+
     /// Played again with each op taking so much of its time.
     pub fn ops(what: &str, factors: impl IntoIterator<Item = (OpId, f64)>) -> Self {
         let factors: BTreeMap<OpId, f64> = factors.into_iter().collect();

@@ -189,7 +189,7 @@ fn skipping(facts: &HintFacts<'_>, device: &str, percent: f64) -> RuleResult {
             "cycles that were counted",
             Some(facts.limit(&SKIPPED)),
         )],
-        saving: PossibleSaving::PerStep(Picos::from_ps((step.ps * percent / 100.0) as i64)),
+        saving: PossibleSaving::per_step(step.ps * percent / 100.0),
         ..Finding::default()
     })
 }
@@ -251,7 +251,7 @@ fn below_highest(facts: &HintFacts<'_>, drop: &ClockDrop, others: usize) -> Rule
             step.of
         );
         evidence.push(HintEvidence::time("lost at most", lost, of).by(Provenance::Inferred));
-        saving = PossibleSaving::PerStep(Picos::from_ps(lost as i64));
+        saving = PossibleSaving::per_step(lost);
     }
     Ok(Finding {
         statement,

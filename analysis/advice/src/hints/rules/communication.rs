@@ -77,10 +77,8 @@ fn free_compute(facts: &HintFacts<'_>, core: &CoreOverlap) -> Result<Picos> {
 
 fn exposed(facts: &HintFacts<'_>) -> RuleResult {
     let overlap = facts.report::<Overlap>()?;
-    let limit = facts.limit(&EXPOSED);
-    let (worst, share) = most_exposed(&overlap.cores)
-        .filter(|(_, share)| *share >= limit)
-        .ok_or(Nothing)?;
+    let (worst, share) = most_exposed(&overlap.cores).ok_or(Nothing)?;
+    let limit = facts.reached(&EXPOSED, share)?;
     let free = free_compute(facts, worst)?;
     let collectives = facts.select(|row| row.collective.is_some())?;
     let (advice, code) = flags(facts, &collectives, &overlap);
@@ -178,10 +176,8 @@ fn synchronous(facts: &HintFacts<'_>) -> RuleResult {
 
 fn dominated(facts: &HintFacts<'_>) -> RuleResult {
     let overlap = facts.report::<Overlap>()?;
-    let limit = facts.limit(&DOMINATED);
-    let (worst, share) = most_exposed(&overlap.cores)
-        .filter(|(_, share)| *share >= limit)
-        .ok_or(Nothing)?;
+    let (worst, share) = most_exposed(&overlap.cores).ok_or(Nothing)?;
+    let limit = facts.reached(&DOMINATED, share)?;
     if worst.compute_ps >= worst.comm_total_ps {
         return Err(Nothing);
     }
@@ -229,9 +225,9 @@ fn exchange(facts: &HintFacts<'_>) -> RuleResult {
         .iter()
         .map(|core| core.window_ps)
         .sum::<Picos>();
-    let limit = facts.limit(&EXCHANGE);
     let share = 100.0 * exposed.fraction_of(windows).unwrap_or(0.0);
-    if exposed == Picos::ZERO || share < limit {
+    let limit = facts.reached(&EXCHANGE, share)?;
+    if exposed == Picos::ZERO {
         return Err(Nothing);
     }
     let found = facts.select(|row| row.collective.is_some_and(|kind| kinds.contains(&kind)))?;

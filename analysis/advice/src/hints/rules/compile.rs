@@ -68,6 +68,15 @@ fn longest<'r>(list: impl Iterator<Item = &'r Compilation>) -> Vec<&'r Compilati
     list
 }
 
+/// `once`, `3 times`.
+fn times(count: usize) -> String {
+    if count == 1 {
+        "once".to_owned()
+    } else {
+        format!("{count} times")
+    }
+}
+
 /// Where to look.
 fn spots(facts: &HintFacts<'_>, list: &[&Compilation]) -> Vec<FindingPlace> {
     list.iter()
@@ -219,13 +228,11 @@ fn late<'r>(facts: &HintFacts<'_>, report: &'r CompileReport) -> Vec<&'r Compila
 
 pub(super) fn in_loop(facts: &HintFacts<'_>) -> RuleResult {
     let report = facts.report::<Compile>()?;
-    let (Some(wall), Some(share)) = (report.wall_ps, report.share_percent) else {
-        return Err(Nothing);
-    };
-    let limit = facts.limit(&LOOP_SHARE);
+    let (wall, share) = report.wall_ps.zip(report.share_percent).ok_or(Nothing)?;
+    let limit = facts.reached(&LOOP_SHARE, share.0)?;
     let late = late(facts, &report);
     let scope = facts.cx.scope.title();
-    if share.0 < limit || late.is_empty() {
+    if late.is_empty() {
         return Err(Nothing);
     }
     let mut seen = BTreeSet::new();
@@ -234,11 +241,7 @@ pub(super) fn in_loop(facts: &HintFacts<'_>) -> RuleResult {
         .map(|own| own.function.clone())
         .filter(|name| seen.insert(name.clone()))
         .collect();
-    let count = if late.len() == 1 {
-        "once".to_owned()
-    } else {
-        format!("{} times", late.len())
-    };
+    let count = times(late.len());
     // Without steps nobody knows what the loop is.
     let has_steps = facts.steps().is_some();
     let again = if has_steps {
@@ -278,11 +281,9 @@ pub(super) fn in_loop(facts: &HintFacts<'_>) -> RuleResult {
 /// Compiling that is no fault of the loop, but makes the capture one of compiling.
 pub(super) fn warm_up(facts: &HintFacts<'_>) -> RuleResult {
     let report = facts.report::<Compile>()?;
-    let (Some(wall), Some(share)) = (report.wall_ps, report.share_percent) else {
-        return Err(Nothing);
-    };
-    let limit = facts.limit(&WARM_UP_SHARE);
-    if share.0 < limit || !late(facts, &report).is_empty() {
+    let (wall, share) = report.wall_ps.zip(report.share_percent).ok_or(Nothing)?;
+    let limit = facts.reached(&WARM_UP_SHARE, share.0)?;
+    if !late(facts, &report).is_empty() {
         return Err(Nothing);
     }
     let list = longest(report.list.iter());
@@ -389,11 +390,7 @@ fn again(facts: &HintFacts<'_>) -> RuleResult {
         let most = if longer.is_empty() { NAMED } else { 1 };
         format!("; what changed: {}", listed_to(&changes, most))
     };
-    let count = if own.len() == 1 {
-        "once".to_owned()
-    } else {
-        format!("{} times", own.len())
-    };
+    let count = times(own.len());
     let more = if others > 0 {
         format!(", other functions {others} times")
     } else {
@@ -425,9 +422,7 @@ fn again(facts: &HintFacts<'_>) -> RuleResult {
 
 fn cold_cache(facts: &HintFacts<'_>) -> RuleResult {
     let report = facts.report::<Compile>()?;
-    let (Some(compile), cache) = (report.compile_ps, &report.cache) else {
-        return Err(Nothing);
-    };
+    let (compile, cache) = (report.compile_ps.ok_or(Nothing)?, &report.cache);
     let limit = facts.limit(&COLD) * PS_PER_S as f64;
     let hit = [cache.hits, cache.deserialized]
         .into_iter()

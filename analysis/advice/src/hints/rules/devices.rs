@@ -66,10 +66,7 @@ fn skew(facts: &HintFacts<'_>) -> RuleResult {
                    synchronous";
         return Err(why.into());
     };
-    let limit = facts.limit(&SKEW);
-    if percent < limit {
-        return Err(Nothing);
-    }
+    let limit = facts.reached(&SKEW, percent)?;
     let of_device = |balance: &BalanceReport| balance.device(device.group)?.skew_wait_ps;
     let each = facts.each_step::<Balance>(of_device)?;
     let collectives = facts.select(|row| row.collective.is_some())?;
@@ -112,7 +109,7 @@ fn skew(facts: &HintFacts<'_>) -> RuleResult {
         statement,
         evidence,
         ops: collectives.ops(),
-        saving: PossibleSaving::PerStep(Picos::from_ps(each as i64)),
+        saving: PossibleSaving::per_step(each),
         ..Finding::default()
     })
 }
@@ -135,10 +132,7 @@ fn imbalance(facts: &HintFacts<'_>) -> RuleResult {
     let Some(percent) = stats::median(&percents) else {
         return Err("no step ran on more than one device".into());
     };
-    let limit = facts.limit(&IMBALANCE);
-    if percent < limit {
-        return Err(Nothing);
-    }
+    let limit = facts.reached(&IMBALANCE, percent)?;
     let costs: Vec<f64> = balance
         .steps
         .iter()
@@ -163,7 +157,7 @@ fn imbalance(facts: &HintFacts<'_>) -> RuleResult {
                 Some((step.step?, step.imbalance_percent.map(|percent| percent.0)))
             }),
         ),
-        saving: PossibleSaving::PerStep(Picos::from_ps(saving as i64)),
+        saving: PossibleSaving::per_step(saving),
         ..Finding::default()
     })
 }
@@ -239,7 +233,7 @@ fn straggler(facts: &HintFacts<'_>) -> RuleResult {
             .into_iter()
             .collect(),
         ops: awaited_in(facts),
-        saving: PossibleSaving::PerStep(Picos::from_ps(late as i64)),
+        saving: PossibleSaving::per_step(late),
         ..Finding::default()
     })
 }
@@ -250,10 +244,7 @@ fn barrier(facts: &HintFacts<'_>) -> RuleResult {
         let why = "no barrier was recorded (barrier-cores on the line XLA TraceMe)";
         return Err(why.into());
     };
-    let limit = facts.limit(&BARRIER);
-    if percent < limit {
-        return Err(Nothing);
-    }
+    let limit = facts.reached(&BARRIER, percent)?;
     let each = facts.each_step::<Balance>(|balance| balance.device(device.group)?.barrier_ps)?;
     // Who comes last waits least.
     let last = balance
@@ -278,7 +269,7 @@ fn barrier(facts: &HintFacts<'_>) -> RuleResult {
             Some(limit),
         )],
         about: &[TimeUse::Idle],
-        saving: PossibleSaving::PerStep(Picos::from_ps(each as i64)),
+        saving: PossibleSaving::per_step(each),
         ..Finding::default()
     })
 }

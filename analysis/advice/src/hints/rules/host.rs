@@ -95,13 +95,10 @@ fn idle(facts: &HintFacts<'_>) -> RuleResult {
     let ops = facts.ops()?;
     let gaps = facts.report::<Gaps>();
     let is_explained = gaps.as_ref().is_ok_and(|gaps| gaps.has_known_cause());
-    let limit = facts.limit(if is_explained { &IDLE } else { &UNEXPLAINED });
     let share = Percent::of(ops.idle_ps, ops.total_time_ps)
         .unwrap_or_default()
         .0;
-    if share < limit {
-        return Err(Nothing);
-    }
+    let limit = facts.reached(if is_explained { &IDLE } else { &UNEXPLAINED }, share)?;
     let step = facts.step()?;
     let change = Scenario::Idle(0.0);
     let all = facts.saving(std::slice::from_ref(&change))?.clamped();
@@ -292,35 +289,36 @@ impl<'r> MostIdleDevice<'r> {
     fn gaps(&self, causes: &[IdleCause]) -> Vec<FindingPlace> {
         gaps_with(self.device, |cause| causes.contains(&cause))
     }
+}
 
-    fn finding(
-        &self,
-        facts: &HintFacts<'_>,
-        what: &str,
-        causes: &[IdleCause],
-        about: &'static [TimeUse],
-        limit: f64,
-    ) -> RuleResult {
-        let share = self.share_of(self.device.window_ps);
-        if share.0 < limit {
-            return Err(Nothing);
-        }
-        let (whole, of) = facts.whole_of(&self.device.core);
-        Ok(Finding {
-            statement: format!(
-                "{} {what} for {share:.1} of its {whole}{}",
-                who(&self.device.core, self.are_equal),
-                self.events(causes)
-            ),
-            evidence: vec![
-                HintEvidence::percent(what, share.0, of, Some(limit)).by(Provenance::Inferred),
-            ],
-            about,
-            spots: self.gaps(causes),
-            saving: PossibleSaving::PerStep(facts.step()?.each(self.time)),
-            ..Finding::default()
-        })
-    }
+/// The finding about the device that idles most with some causes.
+fn idle_because(
+    facts: &HintFacts<'_>,
+    causes: &[IdleCause],
+    what: &str,
+    about: &'static [TimeUse],
+    limit: &Threshold,
+) -> RuleResult {
+    let gaps = facts.in_steps::<Gaps>()?;
+    let waiting = MostIdleDevice::most(&gaps, causes).ok_or(Nothing)?;
+    let core = &waiting.device.core;
+    let share = waiting.share_of(waiting.device.window_ps);
+    let limit = facts.reached(limit, share.0)?;
+    let (whole, of) = facts.whole_of(core);
+    Ok(Finding {
+        statement: format!(
+            "{} {what} for {share:.1} of its {whole}{}",
+            who(core, waiting.are_equal),
+            waiting.events(causes)
+        ),
+        evidence: vec![
+            HintEvidence::percent(what, share.0, of, Some(limit)).by(Provenance::Inferred),
+        ],
+        about,
+        spots: waiting.gaps(causes),
+        saving: PossibleSaving::PerStep(facts.step()?.each(waiting.time)),
+        ..Finding::default()
+    })
 }
 
 fn dispatch_bound(facts: &HintFacts<'_>) -> RuleResult {
@@ -328,16 +326,13 @@ fn dispatch_bound(facts: &HintFacts<'_>) -> RuleResult {
     let gaps = facts.in_steps::<Gaps>()?;
     let waiting = MostIdleDevice::most(&gaps, &CAUSES).ok_or(Nothing)?;
     let Percent(part) = waiting.share_of(waiting.device.between_ps());
-    let least = facts.limit(&DISPATCH);
-    if part < least {
-        return Err(Nothing);
-    }
-    let mut found = waiting.finding(
+    let least = facts.reached(&DISPATCH, part)?;
+    let mut found = idle_because(
         facts,
-        "waits for launches",
         &CAUSES,
+        "waits for launches",
         &[TimeUse::Idle, TimeUse::Launch],
-        facts.limit(&GAP_SHARE),
+        &GAP_SHARE,
     )?;
     found.evidence.push(HintEvidence::percent(
         "launching",
@@ -349,15 +344,12 @@ fn dispatch_bound(facts: &HintFacts<'_>) -> RuleResult {
 }
 
 fn host_sync(facts: &HintFacts<'_>) -> RuleResult {
-    const CAUSES: [IdleCause; 2] = [IdleCause::DeviceToHost, IdleCause::Wait];
-    let gaps = facts.in_steps::<Gaps>()?;
-    let waiting = MostIdleDevice::most(&gaps, &CAUSES).ok_or(Nothing)?;
-    waiting.finding(
+    idle_because(
         facts,
+        &[IdleCause::DeviceToHost, IdleCause::Wait],
         "is idle while the host reads or waits for results",
-        &CAUSES,
         &[TimeUse::Idle, TimeUse::Results],
-        facts.limit(&SYNC),
+        &SYNC,
     )
 }
 
@@ -436,15 +428,12 @@ fn host_input_bound(
 }
 
 fn upload_bound(facts: &HintFacts<'_>) -> RuleResult {
-    const CAUSES: [IdleCause; 1] = [IdleCause::HostToDevice];
-    let gaps = facts.in_steps::<Gaps>()?;
-    let waiting = MostIdleDevice::most(&gaps, &CAUSES).ok_or(Nothing)?;
-    waiting.finding(
+    idle_because(
         facts,
+        &[IdleCause::HostToDevice],
         "is idle while the host copies to it",
-        &CAUSES,
         &[TimeUse::Idle, TimeUse::Upload],
-        facts.limit(&UPLOAD),
+        &UPLOAD,
     )
 }
 

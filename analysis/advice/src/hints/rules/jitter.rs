@@ -160,7 +160,7 @@ fn outliers(facts: &HintFacts<'_>, steps: &StepsReport) -> Option<Finding> {
             slow.iter()
                 .map(|(step, _)| (step.number, Some(step.time_ps.as_ps_f64()))),
         ),
-        saving: PossibleSaving::PerStep(Picos::from_ps(saved as i64)),
+        saving: PossibleSaving::per_step(saved),
         ..Finding::default()
     })
 }
@@ -177,10 +177,7 @@ fn spread(facts: &HintFacts<'_>, steps: &StepsReport) -> RuleResult {
         .into());
     }
     let spread = time.cv_percent.unwrap_or(0.0);
-    let limit = facts.limit(&JITTER);
-    if spread < limit {
-        return Err(Nothing);
-    }
+    let limit = facts.reached(&JITTER, spread)?;
     let slowest = of_class
         .iter()
         .max_by_key(|step| (step.time_ps, Reverse(step.number)))

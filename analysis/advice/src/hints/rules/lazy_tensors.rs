@@ -162,9 +162,7 @@ fn op_by_op(facts: &HintFacts<'_>) -> RuleResult {
             },
         ],
         about: &[TimeUse::Idle, TimeUse::Launch],
-        saving: PossibleSaving::PerStep(Picos::from_ps(
-            (device.between_ps().as_ps_f64() / steps) as i64,
-        )),
+        saving: PossibleSaving::per_step(device.between_ps().as_ps_f64() / steps),
         ..Finding::default()
     })
 }

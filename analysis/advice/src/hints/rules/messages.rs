@@ -165,7 +165,6 @@ fn small(facts: &HintFacts<'_>) -> RuleResult {
         return Err("the size of no message is known".into());
     }
     let most = facts.limit(&SMALL_BYTES);
-    let limit = facts.limit(&SMALL_COUNT);
     let is_small =
         |row: &&CollectiveRow| row.message.bytes.is_some_and(|bytes| (bytes as f64) < most);
     let rows: Vec<&CollectiveRow> = ledger.rows.iter().filter(is_small).collect();
@@ -177,9 +176,7 @@ fn small(facts: &HintFacts<'_>) -> RuleResult {
         })
     };
     let count = per_step(|row| row.executions)?;
-    if count < limit {
-        return Err(Nothing);
-    }
+    let limit = facts.reached(&SMALL_COUNT, count)?;
     // Together they cost one latency instead of one each; what is exposed of them can go.
     let exposed = per_step(|row| row.exposed_ps.as_ps_f64())?;
     Ok(Finding {
@@ -197,9 +194,7 @@ fn small(facts: &HintFacts<'_>) -> RuleResult {
             HintEvidence::time("their exposed time", exposed, "step, mean over devices"),
         ],
         ops: ops_of(facts, &rows)?,
-        saving: PossibleSaving::PerStep(Picos::from_ps(
-            (exposed * (1.0 - 1.0 / count.max(1.0))) as i64,
-        )),
+        saving: PossibleSaving::per_step(exposed * (1.0 - 1.0 / count.max(1.0))),
         ..Finding::default()
     })
 }

@@ -78,11 +78,8 @@ fn queueing(facts: &HintFacts<'_>) -> RuleResult {
 
 fn prefill_stalls(facts: &HintFacts<'_>) -> RuleResult {
     let report = report(facts)?;
-    let limit = facts.limit(&STALL);
-    let share = report
-        .prefill_stall_percent
-        .filter(|share| share.0 >= limit)
-        .ok_or(Nothing)?;
+    let share = report.prefill_stall_percent.ok_or(Nothing)?;
+    let limit = facts.reached(&STALL, share.0)?;
     let of = "time after the first token, over all requests";
     let evidence = HintEvidence::percent(
         "prefills of other requests run instead",
