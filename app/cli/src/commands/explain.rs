@@ -18,17 +18,10 @@ pub fn run(args: &ExplainArgs) -> Result<CommandOutcome> {
     let text = match &args.hint {
         None => list(args.format),
         Some(id) => match (rule(id), args.format.value) {
-            (Some(rule), Some(write)) => {
-                let thresholds: Vec<_> = rule
-                    .thresholds
-                    .iter()
-                    .map(|limit| json!({"id": limit.id, "value": limit.value, "unit": limit.unit, "why": limit.why}))
-                    .collect();
-                write(
-                    &json!({"schema": "systole.rule/1", "id": rule.id, "title": rule.title,
-                    "confidence": rule.confidence, "thresholds": thresholds, "page": rule.page}),
-                )
-            }
+            (Some(rule), Some(write)) => write(
+                &json!({"schema": "systole.rule/1", "id": rule.id, "title": rule.title,
+                    "confidence": rule.confidence, "thresholds": rule.thresholds, "page": rule.page}),
+            ),
             _ => answers::explained(id)?,
         },
     };
