@@ -46,10 +46,10 @@ pub struct HistoryLine {
     pub lower_bounds: Vec<String>,
     #[serde(default)]
     pub gates: Vec<Value>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub summary: Option<Value>,
     /// Why there are no numbers.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub unreadable: Option<UnreadableRun>,
 }
 

@@ -24,7 +24,7 @@ pub struct SavedSession {
     pub trace: PathBuf,
     pub view: ViewState,
     /// The second trace.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub second: Option<Box<SavedSecondTrace>>,
 }
 

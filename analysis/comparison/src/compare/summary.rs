@@ -96,16 +96,15 @@ pub struct SummaryInput {
     /// Name without directories.
     pub name: String,
     /// Path as it was opened.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// Format that it was read as.
     #[serde(default)]
     pub format: String,
     /// What identifies the bytes on disk: the algorithm, and the hash in hexadecimal digits. Older summaries have none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<String>,
     /// SHA-256 of the bytes on disk, if it was asked for.
-    #[serde(default)]
     pub sha256: Option<String>,
 }
 
@@ -139,11 +138,11 @@ pub struct RunFacts {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weights: Option<String>,
     /// Counted steps of the device that runs fewest of them, and of the one that runs most.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub device_steps: Option<[usize; 2]>,
     /// The devices that work so much longer than the others that these wait for them, and by how many percent of the
     /// work of the median one; `None` where devices cannot be compared.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub stragglers: Option<BTreeMap<String, f64>>,
     /// Versions of software and flags of compilers that the files record, by name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -170,7 +169,6 @@ pub struct ProgramFacts {
     /// Name without the id.
     pub name: String,
     /// The id from the compiler, a fingerprint of the program, in decimal.
-    #[serde(default)]
     pub id: Option<String>,
     /// Distinct ops that ran.
     #[serde(default)]
@@ -223,7 +221,7 @@ pub struct StepFacts {
     #[serde(default)]
     pub middle_ps: f64,
     /// Why there are no steps, if there are none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub why_none: Option<String>,
 }
 
@@ -266,7 +264,7 @@ pub struct RunValue {
     /// Provenance of the value.
     pub provenance: Provenance,
     /// Why it is missing, or only a lower bound.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
 
@@ -274,7 +272,6 @@ pub struct RunValue {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OpTimes {
     /// Index into the programs; `None` for slices of no program.
-    #[serde(default)]
     pub program: Option<usize>,
     /// Instruction name.
     pub name: String,
@@ -286,16 +283,13 @@ pub struct OpTimes {
     #[serde(default)]
     pub is_collective: bool,
     /// Shape of its result, without layout.
-    #[serde(default)]
     pub shape: Option<String>,
     /// `file:line`.
-    #[serde(default)]
     pub source: Option<String>,
     /// Provenance in the framework.
-    #[serde(default)]
     pub framework: Option<String>,
     /// Types and sizes of its first operands, without layout.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub operands: Option<String>,
     /// Its rank in the step, by the time of its first execution: 0, 1, 2 …
     pub place: u32,
@@ -315,10 +309,10 @@ pub struct RestTimes {
     /// The part of the step.
     pub part: StepPart,
     /// Shape of the results of these ops, without layout.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub shape: Option<String>,
     /// What the host did meanwhile, if the part is idle time.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub cause: Option<String>,
     /// As for [`OpTimes::middle_ps`].
     pub middle_ps: f64,
