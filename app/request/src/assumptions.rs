@@ -61,7 +61,7 @@ pub struct Assumptions {
 #[command(next_help_heading = "Assumptions")]
 pub struct AssumedValues {
     /// Clock of the device, for simulators that count cycles: 940MHz, 1.75GHz, or a number in MHz
-    #[arg(long, hide_short_help = true, value_name = "CLOCK")]
+    #[arg(long, hide_short_help = true)]
     #[schemars(description = "Clock of a simulated device: 940MHz.")]
     pub clock: Option<Text<Clock>>,
     /// Only these devices, by ordinal

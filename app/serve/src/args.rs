@@ -30,7 +30,7 @@ pub struct ServeArgs {
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
     pub host: String,
     /// The token to demand. Its help is no comment, in which names of variables are code.
-    #[arg(long, value_name = "TOKEN", value_parser = token, help = TOKEN_HELP)]
+    #[arg(long, value_parser = token, help = TOKEN_HELP)]
     pub token: Option<String>,
     /// Another name of this machine that browsers may use, such as that of a proxy; may be repeated
     #[arg(long, value_name = "NAME")]

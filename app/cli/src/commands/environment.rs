@@ -27,7 +27,7 @@ pub struct EnvironmentArgs {
     #[arg(long, value_name = "NAME", requires = "write")]
     pub package: Vec<String>,
     /// Format of stdout
-    #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
+    #[arg(long, value_enum, default_value_t)]
     pub format: OutputFormat,
     #[command(flatten)]
     pub csv: CsvArgs,

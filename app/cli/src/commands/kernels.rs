@@ -19,7 +19,6 @@ pub struct KernelsArgs {
     #[command(flatten)]
     pub input: TraceRequest,
     /// Another run: how long its kernels take against those of the first
-    #[arg(value_name = "CAND")]
     pub cand: Option<PathBuf>,
     #[command(flatten)]
     pub output: OutputArgs,

@@ -33,7 +33,7 @@ pub struct MemoryArgs {
     #[command(flatten)]
     pub input: TraceRequest,
     /// Format of stdout
-    #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
+    #[arg(long, value_enum, default_value_t)]
     pub format: OutputFormat,
     #[command(flatten)]
     pub csv: CsvArgs,

@@ -25,7 +25,7 @@ pub struct SkillArgs {
     #[arg(long, value_enum, value_name = "AGENT,…", value_delimiter = ',')]
     pub agent: Vec<AgentArg>,
     /// The project; a home directory installs for all projects
-    #[arg(long, value_name = "DIR", default_value = ".")]
+    #[arg(long, default_value = ".")]
     pub dir: PathBuf,
     /// Print the instructions instead of writing them
     #[arg(long, conflicts_with_all = ["agent", "force"])]

@@ -19,7 +19,7 @@ pub struct TopArgs {
     #[arg(value_name = "HOST:PORT,…", value_delimiter = ',', required = true)]
     pub addresses: Vec<ServerAddress>,
     /// How long servers watch for each answer, in milliseconds
-    #[arg(long, value_name = "MS", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..=3_600_000))]
+    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..=3_600_000))]
     pub ms: u64,
     /// 1: utilization of the matrix units; 2: idle time, step times and infeed, too
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=2))]

@@ -46,7 +46,7 @@ pub struct BisectArgs {
     #[arg(long, value_name = "FILE")]
     pub log: Option<PathBuf>,
     /// Format of stdout
-    #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
+    #[arg(long, value_enum, default_value_t)]
     pub format: OutputFormat,
     #[command(flatten)]
     pub test: CompareRequest,
