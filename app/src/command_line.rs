@@ -33,13 +33,13 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum CliCommand {
     /// What limits this program: verdict, steps, utilization, top ops, communication, compilation
-    #[command(after_help = help::MORE, after_long_help = help::ANALYZE)]
+    #[command(after_long_help = help::ANALYZE)]
     Analyze(analyze::AnalyzeArgs),
     /// What changed between two runs, whether it is more than noise, and where the time went
-    #[command(after_help = help::MORE, after_long_help = help::COMPARE)]
+    #[command(after_long_help = help::COMPARE)]
     Compare(compare::CompareArgs),
     /// The commit or version that made a program slower: runs it at points between a fast and a slow one
-    #[command(after_help = help::MORE, after_long_help = help::BISECT)]
+    #[command(after_long_help = help::BISECT)]
     Bisect(bisect::BisectArgs),
     /// Write a commented systole.toml whose limits are those of a good run
     Init(init::InitArgs),
@@ -52,37 +52,37 @@ pub enum CliCommand {
     /// JSON Schemas of what other programs read and write
     Schema(schema::SchemaArgs),
     /// Save what a comparison needs of a run: small JSON to commit as a baseline
-    #[command(after_help = help::MORE, after_long_help = help::SUMMARIZE)]
+    #[command(after_long_help = help::SUMMARIZE)]
     Summarize(summarize::SummarizeArgs),
     /// Data quality of a trace: what is missing, what was repaired, where memory goes
-    #[command(after_help = help::MORE, after_long_help = help::DOCTOR)]
+    #[command(after_long_help = help::DOCTOR)]
     Doctor(doctor::DoctorArgs),
     /// Analyze each new run of a log directory, compare it with the last good ones, keep the history
-    #[command(after_help = help::MORE, after_long_help = help::WATCH)]
+    #[command(after_long_help = help::WATCH)]
     Watch(watch::WatchArgs),
     /// What a run was built from and where it ran: versions, flags, code; or record that beside its profile
-    #[command(after_help = help::MORE, after_long_help = help::ENVIRONMENT)]
+    #[command(after_long_help = help::ENVIRONMENT)]
     Environment(environment::EnvironmentArgs),
     /// How long the run would take with faster links, hidden copies or cheaper ops
-    #[command(after_help = help::MORE, after_long_help = help::WHATIF)]
+    #[command(after_long_help = help::WHATIF)]
     Whatif(whatif::WhatifArgs),
     /// Events by name, category, track, time, step or length: a list, or their times in groups
-    #[command(after_help = help::MORE, after_long_help = help::EVENTS)]
+    #[command(after_long_help = help::EVENTS)]
     Events(events::EventsArgs),
     /// Programs of the compiler: their text, what is around an instruction, a search, a diff
-    #[command(after_help = help::MORE, after_long_help = help::HLO)]
+    #[command(after_long_help = help::HLO)]
     Hlo(hlo::HloArgs),
     /// Whether a program or profile is as expected: collectives, types, kernels, memory, compilation
-    #[command(after_help = help::MORE, after_long_help = help::EXPECT)]
+    #[command(after_long_help = help::EXPECT)]
     Expect(expect::ExpectArgs),
     /// Custom kernels: time, declared costs, stages, units, hardware counters
-    #[command(after_help = help::MORE, after_long_help = help::KERNELS)]
+    #[command(after_long_help = help::KERNELS)]
     Kernels(kernels::KernelsArgs),
     /// What was compiled in runs and logs of JAX: time by function, why, what a cache would save
-    #[command(after_help = help::MORE, after_long_help = help::COMPILE)]
+    #[command(after_long_help = help::COMPILE)]
     Compile(compile::CompileArgs),
     /// Why a program does not fit into memory, and what would make it fit: from an error message, a program or a profile
-    #[command(after_help = help::MORE, after_long_help = help::MEMORY)]
+    #[command(after_long_help = help::MEMORY)]
     Memory(memory::MemoryArgs),
     /// Captures of many jobs and hosts: one dataset, one report (of the Python package)
     Fleet(fleet::FleetArgs),
@@ -97,37 +97,37 @@ pub enum CliCommand {
     /// Assumed facts of each TPU generation, with their sources
     Chips(chips::ChipsArgs),
     /// A picture of the timeline, the roofline or the steps as SVG or PNG, without a window
-    #[command(after_help = help::MORE, after_long_help = help::RENDER)]
+    #[command(after_long_help = help::RENDER)]
     Render(render::RenderArgs),
     /// Write slices, ops, steps, counters and other tables as Parquet, Arrow or CSV
     #[cfg(feature = "export")]
-    #[command(after_help = help::MORE, after_long_help = help::EXPORT)]
+    #[command(after_long_help = help::EXPORT)]
     Export(cli::commands::export::ExportArgs),
     /// Ask the trace in SQL: slices, ops, steps, counters and every table of the reports
     #[cfg(feature = "query")]
-    #[command(after_help = help::MORE, after_long_help = help::QUERY)]
+    #[command(after_long_help = help::QUERY)]
     Query(cli::commands::query::QueryArgs),
     /// Record profiles of running programs through their profiler servers, then the verdict
     #[cfg(feature = "capture")]
-    #[command(after_help = help::MORE, after_long_help = help::CAPTURE)]
+    #[command(after_long_help = help::CAPTURE)]
     Capture(cli::commands::capture::CaptureArgs),
     /// Live utilization of the devices of running programs, from their profiler servers
     #[cfg(feature = "capture")]
-    #[command(after_help = help::MORE, after_long_help = help::TOP)]
+    #[command(after_long_help = help::TOP)]
     Top(cli::commands::top::TopArgs),
     /// A profile without names of people, machines and files; all numbers stay
-    #[command(after_help = help::MORE, after_long_help = help::ANONYMIZE)]
+    #[command(after_long_help = help::ANONYMIZE)]
     Anonymize(anonymize::AnonymizeArgs),
     /// One file to share: the profiles of a run, its summary and its report
-    #[command(after_help = help::MORE, after_long_help = help::PACK)]
+    #[command(after_long_help = help::PACK)]
     Pack(pack::PackArgs),
     /// Serve the reports as tools for agents (Model Context Protocol) on standard input and output
     #[cfg(feature = "mcp")]
-    #[command(after_help = help::MORE, after_long_help = help::MCP)]
+    #[command(after_long_help = help::MCP)]
     Mcp(mcp::McpArgs),
     /// The runs of log directories in a browser, with an interface for programs (HTTP)
     #[cfg(feature = "serve")]
-    #[command(after_help = help::MORE, after_long_help = help::SERVE)]
+    #[command(after_long_help = help::SERVE)]
     Serve(serve::ServeArgs),
     /// Write instructions for coding agents: how to find what limits a program
     Skill(skill::SkillArgs),

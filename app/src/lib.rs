@@ -15,7 +15,7 @@ use cli::commands::{
     environment, events, expect, explain, fleet, formats, history, hlo, init, kernels, man, memory,
     metrics, render, schema, skill, summarize, watch, whatif,
 };
-use cli::common::{CommandOutcome, MessageArgs, Stderr};
+use cli::common::{CommandOutcome, MessageArgs, Stderr, help};
 
 use command_line::{Cli, CliCommand, in_words, missing_command};
 
@@ -26,18 +26,25 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 /// The command line. A negative number after an option is its value, which says itself what is wrong with it.
 fn parsed(args: Vec<OsString>) -> Result<Cli, clap::Error> {
-    let mut command = with_negative_numbers(Cli::command());
+    let mut command = with_usual_settings(Cli::command());
     let mut matches = command.try_get_matches_from_mut(args)?;
     Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
 }
 
-fn with_negative_numbers(command: Command) -> Command {
-    command
+/// A command with what is the same for all; short help names the long one where that has examples.
+fn with_usual_settings(command: Command) -> Command {
+    let command = command
         .mut_args(|arg| {
             let has_value = !arg.is_positional() && arg.get_action().takes_values();
             arg.allow_negative_numbers(has_value)
         })
-        .mut_subcommands(with_negative_numbers)
+        .mut_subcommands(with_usual_settings);
+    let has_more = command.get_after_long_help().is_some() && command.get_after_help().is_none();
+    if has_more {
+        command.after_help(help::MORE)
+    } else {
+        command
+    }
 }
 
 /// Runs the program; returns the exit code as a number.
