@@ -296,43 +296,34 @@ fn in_order(order: TotalOrder, a: &EventGroupRow<'_>, b: &EventGroupRow<'_>) -> 
     first.then_with(|| a.names.cmp(&b.names))
 }
 
-/// The figures of a group: id, heading, unit, provenance.
-const FIGURES: [(&str, &str, Unit, Provenance); 12] = [
-    ("count", "Events", Unit::Count, Provenance::Measured),
-    ("total_ps", "Total", Unit::Picoseconds, Provenance::Measured),
-    ("self_ps", "Self", Unit::Picoseconds, Provenance::Measured),
-    (
-        "self_of_matching_percent",
-        "Share",
-        Unit::Percent,
-        Provenance::Measured,
-    ),
-    ("mean_ps", "Mean", Unit::Picoseconds, Provenance::Measured),
-    ("min_ps", "Min", Unit::Picoseconds, Provenance::Measured),
-    ("p50_ps", "p50", Unit::Picoseconds, Provenance::Measured),
-    ("p90_ps", "p90", Unit::Picoseconds, Provenance::Measured),
-    ("p95_ps", "p95", Unit::Picoseconds, Provenance::Measured),
-    ("p99_ps", "p99", Unit::Picoseconds, Provenance::Measured),
-    ("max_ps", "Max", Unit::Picoseconds, Provenance::Measured),
-    (
-        "stddev_ps",
-        "Std. dev.",
-        Unit::Picoseconds,
-        Provenance::Measured,
-    ),
+/// The figures of a group: id and heading.
+const FIGURES: [(&str, &str); 12] = [
+    ("count", "Events"),
+    ("total_ps", "Total"),
+    ("self_ps", "Self"),
+    ("self_of_matching_percent", "Share"),
+    ("mean_ps", "Mean"),
+    ("min_ps", "Min"),
+    ("p50_ps", "p50"),
+    ("p90_ps", "p90"),
+    ("p95_ps", "p95"),
+    ("p99_ps", "p99"),
+    ("max_ps", "Max"),
+    ("stddev_ps", "Std. dev."),
 ];
 
-fn figure((id, title, unit, provenance): (&'static str, &'static str, Unit, Provenance)) -> Column {
-    let kind = if matches!(id, "count" | "total_ps" | "self_ps" | "min_ps" | "max_ps") {
-        CellKind::Int
-    } else {
-        CellKind::Float
+fn figure((id, title): (&'static str, &'static str)) -> Column {
+    let (unit, kind) = match id {
+        "count" => (Unit::Count, CellKind::Int),
+        "total_ps" | "self_ps" | "min_ps" | "max_ps" => (Unit::Picoseconds, CellKind::Int),
+        "self_of_matching_percent" => (Unit::Percent, CellKind::Float),
+        _ => (Unit::Picoseconds, CellKind::Float),
     };
     Column {
         id,
         title,
         unit,
-        provenance,
+        provenance: Provenance::Measured,
         kind,
     }
 }
@@ -344,15 +335,15 @@ fn row(group: EventGroupRow<'_>, self_of_all: i128) -> Vec<Cell> {
         Cell::count(group.stats.count as u64),
         exact(group.total_sum).cell(),
         exact(group.self_sum).cell(),
-        maybe(share),
+        share.cell(),
         Cell::Float(group.stats.mean),
         Cell::Int(group.min_ps),
-        maybe(group.p50),
-        maybe(group.p90),
-        maybe(group.p95),
-        maybe(group.p99),
+        group.p50.cell(),
+        group.p90.cell(),
+        group.p95.cell(),
+        group.p99.cell(),
         Cell::Int(group.max_ps),
-        maybe(group.stats.stddev),
+        group.stats.stddev.cell(),
     ];
     group
         .names
@@ -360,10 +351,6 @@ fn row(group: EventGroupRow<'_>, self_of_all: i128) -> Vec<Cell> {
         .map(KeyValue::cell)
         .chain(figures)
         .collect()
-}
-
-fn maybe(number: Option<f64>) -> Cell {
-    number.map_or(Cell::Missing, Cell::Float)
 }
 
 impl FromStr for GroupKey {
