@@ -27,21 +27,17 @@ const KEYS: &[&str] = &[
     "user", "username", "login", "logname", "owner", "author", "hostname",
 ];
 
+/// A word up to the first of these bytes.
+fn head<'a>(text: &'a [u8], word: &Range<usize>, ends: &[u8]) -> Option<&'a str> {
+    let mut parts = text[word.clone()].split(|byte| ends.contains(byte));
+    std::str::from_utf8(parts.next()?).ok()
+}
+
 /// The name of a machine in a word, without its last part: `db-1.acme` of `db-1.acme.com:5432`.
 pub(super) fn host(text: &[u8], word: Range<usize>) -> Option<Range<usize>> {
-    let bytes = &text[word.clone()];
-    let end = bytes
-        .iter()
-        .position(|byte| matches!(byte, b':' | b'/' | b'\\'))
-        .unwrap_or(bytes.len());
-    let name = std::str::from_utf8(&bytes[..end])
-        .ok()?
-        .trim_end_matches('.')
-        .trim_start_matches("*.");
-    let start = word.start
-        + bytes[..end]
-            .windows(name.len().max(1))
-            .position(|part| part == name.as_bytes())?;
+    let head = head(text, &word, b":/\\")?;
+    let name = head.trim_end_matches('.').trim_start_matches("*.");
+    let start = word.start + head.find(name)?;
     let (front, last) = name.rsplit_once('.')?;
     let is_label = |label: &str| {
         !label.is_empty()
@@ -57,14 +53,7 @@ pub(super) fn host(text: &[u8], word: Range<usize>) -> Option<Range<usize>> {
 
 /// A number on a network in a word: of IPv6, or of a network card.
 pub(super) fn number(text: &[u8], word: Range<usize>) -> Option<Range<usize>> {
-    let bytes = &text[word.clone()];
-    let end = bytes
-        .iter()
-        .position(|byte| matches!(byte, b'%' | b'/'))
-        .unwrap_or(bytes.len());
-    let number = std::str::from_utf8(&bytes[..end])
-        .ok()?
-        .trim_end_matches('.');
+    let number = head(text, &word, b"%/")?.trim_end_matches('.');
     // `a::b` is a name of C++.
     let has_digit = number.bytes().any(|byte| byte.is_ascii_digit());
     let is_ipv6 = || {
