@@ -24,13 +24,14 @@ pub fn device_table(shifts: &[ClockShift]) -> Table {
          timeline stays as recorded."
             .to_owned(),
     ];
-    if shifts.iter().any(|shift| shift.sync == ClockSync::Shifted) {
+    let any_is = |sync| shifts.iter().any(|shift| shift.sync == sync);
+    if any_is(ClockSync::Shifted) {
         notes.push(
             "It is the smallest that lets no program begin before its launch: the true shift lies between it and “at most”."
                 .to_owned(),
         );
     }
-    if shifts.iter().any(|shift| shift.sync == ClockSync::Drifting) {
+    if any_is(ClockSync::Drifting) {
         notes.push(
             "Drifting: no constant shift fits, so that “at least” can be above “at most”; the shift grows with time."
                 .to_owned(),
@@ -46,7 +47,7 @@ pub fn device_table(shifts: &[ClockShift]) -> Table {
                 .to_owned(),
         );
     }
-    if shifts.iter().any(|shift| shift.sync == ClockSync::Poor) {
+    if any_is(ClockSync::Poor) {
         notes.push(
             "Poor sync: no shift puts all programs between their launch and their completion; what device and host did \
              at the same time is uncertain by the difference of the bounds."
