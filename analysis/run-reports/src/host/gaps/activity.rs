@@ -176,31 +176,77 @@ impl HostEventKinds {
             .unwrap_or(EventKind::UNKNOWN)
     }
 
-    /// Host activity from `from` on or earlier, in time order without overlaps; times without recorded events are left
-    /// out.
+    /// The time in which a host records as many events as it takes work to begin anew behind them.
+    pub(super) fn worth_skipping(&self, model: &TraceModel, host: HostId) -> Picos {
+        /// To find where to begin on a thread takes about as long as to read so many events of it.
+        const EVENTS: i64 = 16;
+        let threads = self.threads.get(&host).map_or(&[][..], Vec::as_slice);
+        let lanes = threads.iter().flat_map(|thread| model.lanes(thread.track));
+        let events: i64 = lanes.map(|lane| lane.len() as i64).sum();
+        let least = EVENTS.saturating_mul(threads.len() as i64);
+        let each = model.extent().dur().ps() / events.max(1);
+        Picos::from_ps(each.saturating_mul(least))
+    }
+
+    /// The spans in which host activity is read for those in which devices are `idle`: some are joined, because what is
+    /// between them is not `worth` skipping, or because a thread cannot be read from there on.
+    pub(super) fn spans_to_read(
+        &self,
+        model: &TraceModel,
+        host: HostId,
+        idle: &IntervalSet,
+        worth: Picos,
+    ) -> Vec<TimeRange> {
+        let may_begin = |at: Timestamp| {
+            let mut threads = self.threads.get(&host).into_iter().flatten();
+            threads.all(|thread| model.last_change(thread.track, at).is_some())
+        };
+        let mut out: Vec<TimeRange> = Vec::new();
+        for &span in idle.ranges() {
+            match out.last_mut() {
+                Some(last) if span.start - last.end <= worth || !may_begin(span.start) => {
+                    last.end = span.end;
+                }
+                _ => out.push(span),
+            }
+        }
+        out
+    }
+
+    /// Host activity in a span and before, in time order without overlaps; times without recorded events are left out.
     pub(super) fn doings<'a>(
         &'a self,
         model: &'a TraceModel,
         host: HostId,
-        from: Timestamp,
+        TimeRange { start: from, end }: TimeRange,
     ) -> impl Iterator<Item = HostActivity> + 'a {
         let threads = self
             .threads
             .get(&host)
             .map(Vec::as_slice)
             .unwrap_or_default();
-        HostActivities::new(threads.iter().map(move |&thread| {
+        let begins_inside = move |(_, range): &(SliceRef<'_>, TimeRange)| range.start < end;
+        let all = HostActivities::new(threads.iter().map(move |&thread| {
             // Starts at the beginning if the slices around `from` do not suffice.
             let known = model.last_change(thread.track, from);
             let (from, now) = known.map_or((Timestamp::MIN, Timestamp::MIN), |now| (from, now));
             ThreadSpans {
                 events: self,
                 is_driver: thread.is_driver,
-                slices: model.slices_in_order(thread.track, from).peekable(),
+                slices: model
+                    .slices_in_order(thread.track, from)
+                    .take_while(begins_inside)
+                    .peekable(),
                 open: Vec::new(),
                 now,
             }
-        }))
+        }));
+        // What begins after the end is not known, and may be inside of what goes on.
+        let begun = all.take_while(move |doing| doing.range.start < end);
+        begun.map(move |doing| HostActivity {
+            range: TimeRange::new(doing.range.start, doing.range.end.min(end)),
+            ..doing
+        })
     }
 }
 
@@ -340,8 +386,8 @@ mod tests {
                 };
                 doings.into_iter().filter_map(clip).collect::<Vec<_>>()
             };
-            let all = after(events.doings(&model, host, Timestamp::MIN).collect());
-            prop_assert_eq!(after(events.doings(&model, host, from).collect()), all);
+            let all = after(events.doings(&model, host, TimeRange::new(Timestamp::MIN, Timestamp::MAX)).collect());
+            prop_assert_eq!(after(events.doings(&model, host, TimeRange::new(from, Timestamp::MAX)).collect()), all);
         }
     }
 

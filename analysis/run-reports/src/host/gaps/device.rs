@@ -186,9 +186,9 @@ impl<'a> GapCollector<'a> {
         Some((host.range().end, host.label_id()))
     }
 
-    /// Time from which host activity is needed; `None` after the last gap.
-    pub fn next_gap(&self) -> Option<Timestamp> {
-        self.idle.last().map(|_| self.now)
+    /// The spans in which host activity is needed.
+    pub fn idle(&self) -> impl Iterator<Item = TimeRange> + '_ {
+        self.idle.iter().map(|gap| gap.range)
     }
 
     /// Processes the next activity of the host.

@@ -61,7 +61,8 @@ impl Analysis for Gaps {
         // The devices of a host are adjacent.
         for cores in cores.chunk_by(|&one, &next| host(one) == host(next)) {
             let own = host(cores[0]);
-            let mut found = devices_of(cx, own, cores, steps.as_deref())?;
+            let worth = cx.fact::<HostEventKinds>().worth_skipping(model, own);
+            let mut found = devices_of(cx, own, cores, steps.as_deref(), worth)?;
             for device in &mut found {
                 device.has_host = recorded.contains(&own);
             }
@@ -80,26 +81,26 @@ impl Analysis for Gaps {
     }
 }
 
-/// The gaps of the devices of one host.
+/// The gaps of the devices of one host. What the host does while all of them run programs for longer than is `worth`
+/// skipping is not read.
 fn devices_of(
     cx: &Context<'_>,
     host: HostId,
     cores: &[GroupId],
     steps: Option<&StepsReport>,
+    worth: Picos,
 ) -> Result<Vec<DeviceGaps>> {
     let watches = cores
         .iter()
         .filter_map(|&core| GapCollector::new(cx, core, steps).transpose());
     let mut watches: Vec<GapCollector<'_>> = watches.collect::<Result<_, _>>()?;
     let mut names = ReportNames::new(cx.model);
-    // `None` if no device has a gap.
-    if let Some(from) = watches.iter().filter_map(GapCollector::next_gap).min() {
-        for doing in cx.watched(cx.fact::<HostEventKinds>().doings(cx.model, host, from)) {
+    let events = cx.fact::<HostEventKinds>();
+    let idle: IntervalSet = watches.iter().flat_map(GapCollector::idle).collect();
+    for span in events.spans_to_read(cx.model, host, &idle, worth) {
+        for doing in cx.watched(events.doings(cx.model, host, span)) {
             for watch in &mut watches {
                 watch.see(&doing, &mut names);
-            }
-            if watches.iter().all(|watch| watch.next_gap().is_none()) {
-                break;
             }
         }
     }

@@ -1,4 +1,5 @@
 use engine::{Cell, Options, ReportCache, Scope, Tabular as _};
+use proptest::prelude::*;
 use sample_traces::text_trace;
 use trace_model::{TimeRange, Timestamp, TraceModel};
 
@@ -348,4 +349,24 @@ fn events_take_no_longer_than_the_causes_that_they_are_part_of() {
     let row = rows.find(|row| cell(row, "cause") == of_host).unwrap();
     assert_eq!(cell(row, "time_ps"), Cell::Int(2_000));
     assert_eq!(cell(row, "event_ps"), Cell::Int(2_000));
+}
+
+proptest! {
+    /// Whether the host is read while programs run makes no difference.
+    #[test]
+    fn gaps_are_the_same_if_busy_spans_are_skipped(
+        devices in prop::collection::vec("[.AAABBB]{1,40}", 2),
+        threads in prop::collection::vec("[.ccdpwuuihs]{1,40}", 2),
+        inner in "[....dpwuh]{1,40}",
+    ) {
+        let model = text_trace(&picture(&format!(
+            "TPU:0 modules: {}\nTPU:1 modules: {}\nhost main: {}\n: {inner}\nhost pool: {}",
+            devices[0], devices[1], threads[0], threads[1]
+        )));
+        let (options, reports) = (Options::default(), ReportCache::default());
+        let cx = Context { model: &model, scope: Scope::WholeTrace, options: &options, reports: &reports };
+        let cores = cx.tensor_cores();
+        let gaps = |worth: i64| format!("{:?}", devices_of(&cx, model.host_of(cores[0]), &cores, None, ps(worth)));
+        prop_assert_eq!(gaps(0), gaps(i64::MAX));
+    }
 }
