@@ -27,9 +27,13 @@ pub(crate) fn capture(
         is_stopped.store(true, Ordering::Relaxed);
         progress.cancel();
     };
-    let show = |py: Python<'_>| match (&tick, latest().take()) {
-        (Some(tick), Some(stage)) => tick.call1(py, (stage,)).map(drop),
-        _ => Ok(()),
+    let show = |py: Python<'_>| {
+        // The lock is free again before Python runs, which the capture must not wait for.
+        let stage = latest().take();
+        match (&tick, stage) {
+            (Some(tick), Some(stage)) => tick.call1(py, (stage,)).map(drop),
+            _ => Ok(()),
+        }
     };
     let work = || {
         asked.answer(&progress, |stage| {

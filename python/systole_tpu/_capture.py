@@ -26,7 +26,7 @@ class CapturedHost:
     file: str | None
     bytes: int | None
     devices: tuple[str, ...]
-    #: Complete steps, if a number of steps was asked for; ``None`` also where the run could not be read.
+    #: Complete steps; ``None`` where the run could not be read.
     complete_steps: int | None
     #: Why there is no profile.
     error: str | None
@@ -67,8 +67,8 @@ def capture(
     progress: Callable[[str], object] | None = None,
 ) -> Capture:
     """Records programs that called ``jax.profiler.start_server``, as ``systole capture`` does: for ``ms`` milliseconds, or as
-    long as a number of ``steps`` takes. ``progress`` is called with how far it is, in words. Ctrl+C stops it, and nothing is
-    kept.
+    long as a number of ``steps`` takes. ``progress`` is called with how far it is, in words. Ctrl+C stops it; profiles
+    that had arrived stay.
 
     >>> captured = systole_tpu.capture("localhost:9012", "logs", steps=20)  # doctest: +SKIP
     >>> print(captured.open().verdict)  # doctest: +SKIP

@@ -370,7 +370,7 @@ def test_errors_of_captures_name_arguments(tmp_path):
 
 def test_a_capture_needs_no_other_python(tmp_path):
     folder = os.path.dirname(os.path.dirname(systole_tpu.__file__))
-    program = f"import sys; sys.path.insert(0, {folder!r}); import systole_tpu; systole_tpu.capture('localhost:1', {str(tmp_path / 'logs')!r})"
+    program = f"import subprocess, sys; subprocess.Popen = None; sys.path.insert(0, {folder!r}); import systole_tpu; systole_tpu.capture('localhost:1', {str(tmp_path / 'logs')!r})"
     env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     done = subprocess.run([sys.executable, "-S", "-c", program], capture_output=True, text=True, env=env)
     assert "PathError" in done.stderr and "cannot connect" in done.stderr, done.stderr

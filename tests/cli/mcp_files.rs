@@ -213,6 +213,21 @@ fn captures_are_allowed_explicitly_and_stay_below_the_root() {
         fs::create_dir_all(dir.path().join("linked")).unwrap();
         std::os::unix::fs::symlink("/tmp", dir.path().join("linked/plugins")).unwrap();
         client.refused("capture", &ask("linked"));
+        let outside = tempfile::tempdir().unwrap();
+        let runs = dir.path().join("runs/plugins/profile");
+        fs::create_dir_all(&runs).unwrap();
+        std::os::unix::fs::symlink(outside.path(), runs.join("old")).unwrap();
+        let mut named = ask("runs");
+        named["session"] = json!("old");
+        client.refused("capture", &named);
+    }
+    let about = |name: &str| tool["inputSchema"]["properties"][name]["description"].clone();
+    assert!(about("steps").to_string().contains("complete steps"));
+    for (name, number) in [("retry", 11_u64), ("delay", 60_001), ("timeout", 601)] {
+        let mut asked = ask("logs");
+        asked[name] = json!(number);
+        let said = client.refused("capture", &asked);
+        assert!(said.contains("write a number up to"), "{said}");
     }
     for wrong in ["../elsewhere", "/tmp/elsewhere", "gs://bucket/logs", ""] {
         client.refused("capture", &ask(wrong));
@@ -275,6 +290,11 @@ fn captures_are_allowed_explicitly_and_stay_below_the_root() {
         opened["statement"].as_str().unwrap().contains('2'),
         "the new run is there: {opened}"
     );
+    let none = MockProfiler::new(|_, _| Reply::Message(response(&profile(0))));
+    let asked = json!({"addresses": [none.address()], "output": "none", "ms": 50, "retry": 1});
+    let answer = client.tool("capture", &asked).to_string();
+    assert!(answer.contains("in all attempts"), "{answer}");
+    assert_eq!(none.calls().len(), 2);
     let part = client.tool(
         "capture",
         &json!({"addresses": [server.address()], "output": "more", "ms": 50, "max_bytes": 2000}),

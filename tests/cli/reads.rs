@@ -79,9 +79,8 @@ fn tables_of_reports_are_the_same_without_slices() {
     let (place, path) = place();
     let path = path.to_str().unwrap();
     let answer = |query: &str| {
-        place
-            .run(&["query", path, query, "--format", "json"])
-            .stdout
+        let output = place.run(&["query", path, query, "--format", "json"]);
+        (output.status.success(), output.stdout, output.stderr)
     };
     for table in [
         "runs",
@@ -92,11 +91,9 @@ fn tables_of_reports_are_the_same_without_slices() {
         "opps",
     ] {
         let alone = format!("SELECT * FROM {table}");
-        assert_eq!(
-            answer(&alone),
-            answer(&format!("{alone} /* slices */")),
-            "{table}"
-        );
+        let found = answer(&alone);
+        assert_eq!(found.0, table != "opps", "{table}");
+        assert_eq!(found, answer(&format!("{alone} /* slices */")), "{table}");
     }
     let exported = |tables: &str, out: &str| {
         place.run(&["export", path, "--to", "csv", "--tables", tables, "-o", out]);

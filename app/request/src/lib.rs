@@ -49,7 +49,7 @@ pub use open_traces::{AskedTrace, OpenTraces, bytes_of, first_look};
 pub use picture::{PictureArg, PictureRequest, SizeArg, drawn};
 pub use read::{known, read, schema_of, without_formats};
 #[cfg(feature = "capture")]
-pub use record::{CaptureRequest, RecordingRequest};
+pub use record::{CaptureRequest, RecordingRequest, RunName};
 #[cfg(feature = "capture")]
 pub use recorded::{Recorded, opened};
 pub use settings::{SETTINGS_FILE, SettingsFile};

@@ -41,7 +41,7 @@ pub struct CaptureRequest {
 #[serde(default)]
 pub struct RecordingRequest {
     /// Length of the recording in milliseconds; with --steps, of the short one that measures them
-    #[arg(long, visible_alias = "duration", value_name = "MS", default_value_t = 2000, value_parser = clap::value_parser!(u64).range(1..=LONGEST_MS))]
+    #[arg(long, visible_alias = "duration", value_name = "MS", default_value_t = RecordingRequest::default().ms, value_parser = clap::value_parser!(u64).range(1..=LONGEST_MS))]
     #[serde(deserialize_with = "whole")]
     pub ms: u64,
     /// Record what holds N complete steps of each program: a short capture first tells how long that is, and how many fit
@@ -52,11 +52,11 @@ pub struct RecordingRequest {
     #[serde(deserialize_with = "whole")]
     pub retry: u32,
     /// Start after this many milliseconds, on all hosts at the same time by their own clocks
-    #[arg(long, hide_short_help = true, value_name = "MS", default_value_t = 0)]
+    #[arg(long, hide_short_help = true, value_name = "MS", default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=MOST_DELAY_MS))]
     #[serde(deserialize_with = "whole")]
     pub delay: u64,
     /// Host: 0 nothing, 1 annotations of users, 2 and the runtime, 3 and its details
-    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(0..=3), help_heading = "What is recorded")]
+    #[arg(long, value_name = "N", default_value_t = RecordingRequest::default().host_level, value_parser = clap::value_parser!(u32).range(0..=3), help_heading = "What is recorded")]
     #[serde(deserialize_with = "whole")]
     pub host_level: u32,
     /// Python calls: 0 no, 1 yes, which slows the program down
@@ -64,7 +64,7 @@ pub struct RecordingRequest {
     #[serde(deserialize_with = "whole")]
     pub python_level: u32,
     /// Devices: 0 no, 1 yes
-    #[arg(long, hide_short_help = true, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(0..=1), help_heading = "What is recorded")]
+    #[arg(long, hide_short_help = true, value_name = "N", default_value_t = RecordingRequest::default().device_level, value_parser = clap::value_parser!(u32).range(0..=1), help_heading = "What is recorded")]
     #[serde(deserialize_with = "whole")]
     pub device_level: u32,
     /// An option of the device's profiler, as in `ProfileOptions.advanced_configuration`; may be repeated
@@ -85,6 +85,7 @@ pub struct RecordingRequest {
 
 /// A day.
 const MOST_SECONDS: u64 = 86_400;
+const MOST_DELAY_MS: u64 = 1000 * MOST_SECONDS;
 
 impl Default for RecordingRequest {
     fn default() -> Self {
@@ -286,6 +287,7 @@ impl RecordingRequest {
         for (name, number, least, most) in [
             ("ms", Some(self.ms), 1, longest),
             ("steps", self.steps, 1, MOST_STEPS),
+            ("delay", Some(self.delay), 0, MOST_DELAY_MS),
             ("host_level", level(self.host_level), 0, 3),
             ("python_level", level(self.python_level), 0, 1),
             ("device_level", level(self.device_level), 0, 1),
@@ -350,6 +352,10 @@ mod tests {
             (
                 json!({"steps": 0}),
                 "steps: write a number from 1 to 1000000",
+            ),
+            (
+                json!({"delay": u64::MAX}),
+                "delay: write a number from 0 to 86400000",
             ),
             (json!({"session": "../x"}), "a name without slashes"),
             (json!({"option": ["x"]}), "KEY=VALUE"),

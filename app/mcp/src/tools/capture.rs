@@ -11,13 +11,16 @@ use super::call::BoundInput;
 use capture::{CompleteSteps, HostCapture};
 use importers::Progress;
 
-use request::{CaptureRequest, opened};
+use request::{CaptureRequest, RunName, Text, opened};
 use session::number::counted;
 
 pub(super) struct CaptureTool;
 
 /// Length of a recording at most: profiles of minutes cannot be opened.
 const MOST_MS: u64 = 60_000;
+/// What else an agent may ask for at most: a call ends before its client has forgotten it.
+const MOST_RETRIES: u64 = 10;
+const MOST_SECONDS: u64 = 600;
 
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct CaptureInput {
@@ -32,7 +35,8 @@ impl McpTool for CaptureTool {
     const NAME: &'static str = "capture";
     const ABOUT: &'static str = "Records a running program through its profiler server (jax.profiler.start_server), writes \
         the profiles of all hosts as one run, and says where they are and what doctor finds about them. It slows the \
-        program down while it records, a minute at most.";
+        program down while it records: for ms, 2000 unless given, at most 60000 each time. output is below a directory that \
+        may be read; retry is at most 10, delay 60000, timeout 600.";
     const IS_READ_ONLY: bool = false;
 
     fn run(call: &Call, input: CaptureInput) -> Result<ToolOutput> {
@@ -41,7 +45,22 @@ impl McpTool for CaptureTool {
         let output = request.output.to_string_lossy();
         let logdir = call.roots.path(&output)?;
         // A link below it must not lead outside either.
-        call.roots.path(&format!("{output}/plugins/profile"))?;
+        let runs = format!("{output}/plugins/profile");
+        call.roots.path(&runs)?;
+        let recording = &request.recording;
+        if let Some(Text(RunName(name))) = &recording.session {
+            call.roots.path(&format!("{runs}/{name}"))?;
+        }
+        for (name, given, most) in [
+            ("retry", recording.retry.into(), MOST_RETRIES),
+            ("delay", recording.delay, MOST_MS),
+            ("timeout", recording.timeout.unwrap_or(0), MOST_SECONDS),
+        ] {
+            if given > most {
+                let why = format!("write a number up to {most}");
+                return Err(RequestError::argument(name, why));
+            }
+        }
         request.output = logdir;
         let options = request.options(MOST_MS)?;
         let open = |run: &Path| opened(run, &Progress::new());
@@ -49,7 +68,8 @@ impl McpTool for CaptureTool {
         if let Some(error) = found.nothing_sent() {
             return Err(error);
         }
-        let (found, said) = (found.capture, [found.said, found.lacks].concat());
+        let lacks = found.all_lacks();
+        let (found, said) = (found.capture, [found.said, lacks].concat());
         let run = call.roots.shown(&found.run.to_string_lossy());
         let trace = TraceInput {
             path: found.run.to_string_lossy().into_owned(),

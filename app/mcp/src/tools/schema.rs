@@ -50,7 +50,11 @@ pub(super) fn schema_of<T: JsonSchema>(tool: &str) -> JsonObject {
         }
         properties.insert(ASSUME.to_owned(), assume);
     }
-    let common = COMMON.iter().filter(|_| !is_explained);
+    // The steps of a capture are a number of them.
+    let is_other = |name: &str| (tool, name) == ("capture", "steps");
+    let common = COMMON
+        .iter()
+        .filter(|name| !is_explained && !is_other(name));
     let top = TOP.iter().filter(|_| tool != TOP_EXPLAINED_AT);
     for name in common.chain(top) {
         if let Some(Value::Object(property)) = properties.get_mut(*name) {

@@ -28,7 +28,8 @@ pub fn draw(painter: &Painter, center: Pos2, size: f32, color: Color32, icon: &s
             ("bar", &[from, to]) => painter.rect_filled(Rect::from_min_max(from, to), 1.0, color),
             ("ring", &[center]) => painter.circle_stroke(center, radius, stroke),
             ("dot", &[center]) => painter.circle_filled(center, radius, color),
-            _ => painter.add(Shape::line(points, stroke)),
+            ("line", _) => painter.add(Shape::line(points, stroke)),
+            _ => continue,
         };
     }
 }
@@ -81,4 +82,36 @@ pub fn button(
     };
     draw(ui.painter(), response.rect.center(), size, color, icon);
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::panels::tabs::TABS;
+
+    #[test]
+    fn icons_consist_of_known_shapes_inside_their_square() {
+        let modes = [
+            MouseMode::Select,
+            MouseMode::Pan,
+            MouseMode::Zoom,
+            MouseMode::Time,
+        ];
+        let tabs = TABS.iter().map(|tab| tab.icon);
+        let icons = tabs
+            .chain(modes.map(mouse_mode))
+            .chain([true, false].map(arrow));
+        for shape in icons.flat_map(|icon| icon.split("; ")) {
+            let (kind, numbers) = shape.split_once(' ').unwrap();
+            let numbers: Vec<f32> = numbers.split(' ').map(|one| one.parse().unwrap()).collect();
+            let is_whole = match kind {
+                "line" => numbers.len() >= 4 && numbers.len().is_multiple_of(2),
+                "frame" | "bar" => numbers.len() == 4,
+                "ring" | "dot" => numbers.len() == 3,
+                _ => false,
+            };
+            let is_inside = numbers.iter().all(|number| (0.0..=1.0).contains(number));
+            assert!(is_whole && is_inside, "{shape}");
+        }
+    }
 }

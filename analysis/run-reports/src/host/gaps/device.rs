@@ -1,7 +1,7 @@
 //! Gaps between programs of one device, with the host activity in them.
 //!
-//! Host activity is processed once, in time order, for all devices of a host ([`Watch::see`]) and summed immediately,
-//! because gaps are in time order as well.
+//! Host activity is processed once, in time order, for all devices of a host ([`GapCollector::see`]) and summed immediately,
+//! because gaps are in time order as well. What lies between gaps may be left out.
 
 use facts::ClocksReport;
 use facts::prelude::*;
