@@ -151,10 +151,11 @@ impl CaptureRequest {
         }
         self.recording.check(longest)?;
         if self.output.to_string_lossy().contains("://") {
-            return Err(RequestError::Usage(format!(
-                "-o: capture writes to a directory of this machine; copy it to {} afterwards",
+            let why = format!(
+                "capture writes to a directory of this machine; copy it to {} afterwards",
                 self.output.display()
-            )));
+            );
+            return Err(RequestError::argument("output", why));
         }
         let (duration, given) = (Duration::from_millis(ms), self.recording.clone());
         let options = CaptureOptions {

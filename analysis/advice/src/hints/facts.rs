@@ -99,10 +99,11 @@ impl<'a> HintFacts<'a> {
     /// The value of a threshold that a number reaches; nothing where it does not.
     pub(crate) fn reached(&self, threshold: &Threshold, number: f64) -> RuleResult<f64> {
         let limit = self.limit(threshold);
-        if number < limit {
-            return Err(NoFinding::Nothing);
+        if number >= limit {
+            Ok(limit)
+        } else {
+            Err(NoFinding::Nothing)
         }
-        Ok(limit)
     }
 
     /// What the run with changes saves: see [`crate::what_if::Prediction::saving`].

@@ -9,6 +9,8 @@ use super::tracks::TrackNames;
 use super::{instructions, reports, slices, timeline, tracks};
 use crate::open::Session;
 
+type PartOfSlices = fn(&Session, Scope, Arc<DataTable>) -> Arc<DataTable>;
+
 /// Tables that only a whole trace has: they show or count slices, or say what its model takes.
 pub const OF_WHOLE_TRACES: [&str; 4] = ["slices", "tracks", "flows", "doctor_memory"];
 
@@ -25,55 +27,37 @@ impl Catalog {
     /// The tables of `session`. The scope, and which devices were chosen, hold for reports and slices; the other tables
     /// of the timeline are always whole.
     pub fn new(session: &Session, scope: Scope) -> Self {
-        if session.model().is_partial() {
-            return Self::of_reports(session, scope);
-        }
-        Self::with(session, scope, slices::in_scope)
-    }
-
-    fn of_reports(session: &Session, scope: Scope) -> Self {
-        let model = session.model();
-        let names = Arc::new(TrackNames::new(model));
-        let timeline = vec![
-            Arc::new(timeline::counters(&names).in_trace(model)),
-            Arc::new(instructions::table(session)),
-            Arc::new(timeline::sources(model)),
-        ];
-        Self {
-            session: session.clone(),
-            scope,
-            timeline,
-        }
+        let is_whole = !session.model().is_partial();
+        let part: PartOfSlices = slices::in_scope;
+        Self::with(session, scope, is_whole.then_some(part))
     }
 
     /// The tables of `session`, with the slices of all devices, whatever was chosen.
     pub fn whole(session: &Session) -> Self {
-        Self::with(session, Scope::WholeTrace, |_, _, slices| slices)
+        Self::with(session, Scope::WholeTrace, Some(|_, _, slices| slices))
     }
 
-    fn with(
-        session: &Session,
-        scope: Scope,
-        part: impl FnOnce(&Session, Scope, Arc<DataTable>) -> Arc<DataTable>,
-    ) -> Self {
-        session.whole_model().expect_many_args();
-        let (model, names) = (
-            session.whole_model(),
-            Arc::new(TrackNames::new(session.whole_model())),
-        );
+    /// The part of the slices that is shown; without one nothing that a whole trace is needed for.
+    fn with(session: &Session, scope: Scope, part: Option<PartOfSlices>) -> Self {
+        let whole = part.map(|part| (part, session.whole_model()));
+        if let Some((_, model)) = whole {
+            model.expect_many_args();
+        }
+        let model = session.model();
+        let names = Arc::new(TrackNames::new(model));
         let own = |table: DataTable| Arc::new(table.in_trace(model));
-        let timeline = vec![
-            part(session, scope, own(slices::table(session, &names))),
-            own(tracks::table(&names)),
-            own(timeline::counters(&names)),
-            Arc::new(timeline::flows(model)),
-            Arc::new(instructions::table(session)),
-            Arc::new(timeline::sources(model)),
+        let timeline = [
+            whole.map(|(part, _)| part(session, scope, own(slices::table(session, &names)))),
+            whole.map(|_| own(tracks::table(&names))),
+            Some(own(timeline::counters(&names))),
+            whole.map(|(_, model)| Arc::new(timeline::flows(model))),
+            Some(Arc::new(instructions::table(session))),
+            Some(Arc::new(timeline::sources(model))),
         ];
         Self {
             session: session.clone(),
             scope,
-            timeline,
+            timeline: timeline.into_iter().flatten().collect(),
         }
     }
 
