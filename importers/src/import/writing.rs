@@ -38,11 +38,15 @@ impl ListedFile {
         }
     }
 
-    /// Time since it was written; `None` if that is not known or in the future.
+    /// Time since it was written; `None` if that is not known or far in the future. Clocks of file servers run ahead, and
+    /// that of a machine is set back.
     fn age(&self) -> Option<Duration> {
         // First the file: in a browser there is neither, and asking for the clock would be a panic.
         let modified = self.modified?;
-        SystemTime::now().duration_since(modified).ok()
+        match SystemTime::now().duration_since(modified) {
+            Ok(age) => Some(age),
+            Err(ahead) => (ahead.duration() < EMPTY).then_some(Duration::ZERO),
+        }
     }
 
     fn is_younger_than(&self, age: Duration) -> bool {
@@ -205,6 +209,17 @@ mod tests {
     fn issues(path: &Path) -> u64 {
         let model = import_path(path, &ImportOptions::default(), &Progress::new()).unwrap();
         model.import_log().count(IssueKind::StillWritten)
+    }
+
+    #[test]
+    fn an_empty_file_of_a_clock_that_runs_ahead_is_still_written() {
+        let written = |ahead: u64| ListedFile {
+            path: "host.xplane.pb".into(),
+            bytes: Some(0),
+            modified: Some(SystemTime::now() + Duration::from_secs(ahead)),
+        };
+        assert!(!is_settled(&[written(0)], QUIET) && !is_settled(&[written(10)], QUIET));
+        assert!(is_settled(&[written(3600)], QUIET));
     }
 
     #[test]
