@@ -267,7 +267,7 @@ fn first_difference(file: &Path, now: &str) -> String {
 /// The documents of `analyze` and `compare` as the published schemas describe them, of every sample.
 #[test]
 fn documents_match_their_schema() {
-    let schema: Value = serde_json::from_str(&render::json::schema().unwrap()).unwrap();
+    let schema = render::json::schema();
     let ids: Vec<_> = ANALYSES.iter().map(|entry| entry.id).collect();
     for sample in samples() {
         let session = Session::open(
@@ -360,14 +360,10 @@ fn numbers_have_units_in_their_names() {
         .split_whitespace()
         .chain(OF_ROW.iter().copied())
         .collect();
-    for text in [
-        render::json::schema().unwrap(),
-        render::comparison::schema().unwrap(),
-    ] {
-        let schema: Value = serde_json::from_str(&text).unwrap();
+    for schema in [render::json::schema(), render::comparison::schema()] {
         let names = json_schema::number_names(&schema);
         assert!(
-            names.len() > 100 || text.contains("comparison/"),
+            names.len() > 100 || schema["$id"] == "urn:systole:comparison/3",
             "the schema is described: {names:?}"
         );
         let has_unit = |name: &&String| {

@@ -22,7 +22,19 @@ pub struct FormatContents {
 }
 
 /// Reasons why computed times cannot be judged like measured ones.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    schemars::JsonSchema,
+)]
 pub enum Caveat {
     /// Times are sums of estimated costs: no device was simulated.
     Predicted,

@@ -5,7 +5,7 @@ use analysis::engine::json_text::{JsonText, TruncatedList};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::json::{FOLLOWING, ToolVersion, end, generator, parted};
+use crate::json::{FOLLOWING, ToolVersion, end, generator, name_file, parted};
 use crate::table::table;
 use crate::verdict_md::VerdictParts;
 use crate::{NamedTable, comparison_md, comparison_screen, markdown, verdict_md};
@@ -129,11 +129,10 @@ pub fn json(compared: &ComparedRuns<'_>, top: usize) -> serde_json::Result<Strin
 }
 
 /// The JSON Schema of [`json`], generated from the types.
-pub fn schema() -> serde_json::Result<String> {
+pub fn schema() -> serde_json::Value {
     let mut whole = generator()
         .into_root_schema_for::<WrittenComparison<'_>>()
         .to_value();
-    whole["$id"] = "urn:systole:comparison/3".into();
-    whole["properties"]["schema"] = serde_json::json!({ "const": SCHEMA });
-    Ok(serde_json::to_string_pretty(&whole)? + "\n")
+    name_file(&mut whole, SCHEMA);
+    whole
 }

@@ -6,7 +6,6 @@ use std::iter;
 use std::rc::Rc;
 
 use crate::prelude::*;
-use analysis::engine::environment::RUN_SCHEMA;
 use analysis::engine::json_text::{JsonText, TruncatedList};
 use analysis::math::parallel;
 use analysis::{ANALYSES, Environment, Options, facts};
@@ -189,22 +188,19 @@ pub fn document(
         .chain(iter::once_with(end)))
 }
 
-/// The JSON Schema of the file beside a profile, which summaries hold, too.
-pub fn environment_schema() -> Value {
-    let mut whole = inline_schema::<Environment>();
-    whole["$id"] = "urn:systole:run/1".into();
-    whole["properties"]["schema"] = json!({ "const": RUN_SCHEMA });
+/// The JSON Schema, without references, of a file whose field `schema` says what it is.
+pub fn file_schema<T: JsonSchema>(schema: &str) -> Value {
+    let settings = SchemaSettings::draft2020_12().with(|all| all.inline_subschemas = true);
+    let generator = settings.for_serialize().into_generator();
+    let mut whole = generator.into_root_schema_for::<T>().to_value();
+    name_file(&mut whole, schema);
     whole
 }
 
-/// The JSON Schema of a type without references, which becomes a part of other schemas.
-pub fn inline_schema<T: JsonSchema>() -> Value {
-    let settings = SchemaSettings::draft2020_12().with(|all| all.inline_subschemas = true);
-    settings
-        .for_serialize()
-        .into_generator()
-        .into_root_schema_for::<T>()
-        .to_value()
+/// Says of which files this is the schema: those whose field `schema` is this one.
+pub(super) fn name_file(whole: &mut Value, schema: &str) {
+    whole["$id"] = format!("urn:{}", schema.replacen('.', ":", 1)).into();
+    whole["properties"]["schema"] = json!({ "const": schema });
 }
 
 /// The placeholder after the name of the field `truncated`, written before it is known whether lists were truncated.
@@ -265,7 +261,7 @@ fn written(section: &ReportSection, mut out: JsonText) -> serde_json::Result<Jso
 }
 
 /// The JSON Schema of [`document`], generated from the types.
-pub fn schema() -> serde_json::Result<String> {
+pub fn schema() -> Value {
     let mut generator = generator();
     let sections: serde_json::Map<String, Value> = ANALYSES
         .iter()
@@ -294,15 +290,14 @@ pub fn schema() -> serde_json::Result<String> {
     let mut whole = generator
         .into_root_schema_for::<WrittenReport<'_>>()
         .to_value();
-    whole["$id"] = "urn:systole:report/3".into();
-    whole["properties"]["schema"] = serde_json::json!({ "const": SCHEMA });
+    name_file(&mut whole, SCHEMA);
     // `whatif` writes the same document with a report of its own.
     whole["properties"]["reports"] = serde_json::json!({
         "description": "The reports by the id of their analysis.",
         "type": "object",
         "properties": sections,
     });
-    Ok(serde_json::to_string_pretty(&whole)? + "\n")
+    whole
 }
 
 /// A generator of schemas for serialization, not deserialization.

@@ -7,17 +7,19 @@ use analysis::compare::{Summary, SummaryInput, fingerprints};
 use analysis::gates::{GateLevel, GatesReport, GatesVerdict, Status};
 use analysis::math::stats::median;
 use importers::{ListedFile, ListedRun};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use session::files::{open_regular, read_small};
 use session::number::counted;
 use session::stdin::STANDARD;
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
 /// Fields may be added to this version, but never changed or removed.
-const SCHEMA: &str = "systole.history/1";
+pub const SCHEMA: &str = "systole.history/1";
 /// Number of runs in a baseline.
 pub const BASELINE_RUNS: usize = 5;
 /// How much of a run is stored: its largest ops, the steps per op, and the length of series.
@@ -29,32 +31,49 @@ const MAX_FILE: u64 = 256 << 20;
 /// How much of a file tells what it is.
 const HEAD: u64 = 4096;
 
-/// A run, as a line of the file; the fields are in the order of the line.
-#[derive(Debug, Default, Serialize, Deserialize)]
+/// A line of the history of runs.
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct HistoryLine {
     pub schema: String,
     pub tool: String,
     pub commit: Option<String>,
     #[serde(default)]
     pub inputs: Vec<SummaryInput>,
-    /// `None` of a run that cannot be read.
+    /// null of a run that could not be read.
     pub steps: Option<usize>,
     #[serde(default)]
+    #[schemars(with = "BTreeMap<String, Option<f64>>")]
     pub metrics: Map<String, Value>,
     /// Those that are only lower bounds.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lower_bounds: Vec<String>,
     #[serde(default)]
-    pub gates: Vec<Value>,
+    pub gates: Vec<GateLine>,
+    /// What a comparison needs of the run.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Summary>")]
     pub summary: Option<Value>,
     /// Why there are no numbers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unreadable: Option<UnreadableRun>,
 }
 
+/// The result of a gate.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct GateLine {
+    pub actual: Option<f64>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub actual_is_lower_bound: bool,
+    pub base: Option<f64>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub base_is_lower_bound: bool,
+    pub level: GateLevel,
+    pub name: String,
+    pub status: Status,
+}
+
 /// What is known of a run that cannot be read.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct UnreadableRun {
     pub why: String,
     /// Size of its files: with another one it is another run.
@@ -77,17 +96,14 @@ pub fn line(run: &Summary, report: &GatesReport) -> Result<String> {
         metrics.insert(value.id.clone(), json!(value.value));
     }
     let bounds = run.values.iter().filter(|value| value.is_lower_bound);
-    let gates = report.gates.iter().map(|gate| {
-        let mut line = json!({"name": gate.name(), "level": gate.level, "status": gate.status, "actual": gate.actual, "base": gate.base});
-        for (field, is_bound) in [
-            ("actual_is_lower_bound", gate.actual_is_lower_bound),
-            ("base_is_lower_bound", gate.base_is_lower_bound),
-        ] {
-            if is_bound {
-                line[field] = json!(true);
-            }
-        }
-        line
+    let gates = report.gates.iter().map(|gate| GateLine {
+        actual: gate.actual,
+        actual_is_lower_bound: gate.actual_is_lower_bound,
+        base: gate.base,
+        base_is_lower_bound: gate.base_is_lower_bound,
+        level: gate.level,
+        name: gate.name(),
+        status: gate.status,
     });
     HistoryLine {
         tool: run.tool.clone(),
@@ -309,12 +325,9 @@ impl HistoryLine {
     }
 
     fn has(&self, status: Status, level: Option<GateLevel>) -> bool {
-        let is = |gate: &Value, field: &str, wanted: &Value| gate.get(field) == Some(wanted);
-        let (status, level) = (json!(status), level.map(|level| json!(level)));
-        self.gates.iter().any(|gate| {
-            is(gate, "status", &status)
-                && level.as_ref().is_none_or(|level| is(gate, "level", level))
-        })
+        self.gates
+            .iter()
+            .any(|gate| gate.status == status && level.is_none_or(|level| gate.level == level))
     }
 
     fn failed(&self) -> bool {
@@ -359,13 +372,11 @@ impl HistoryLine {
 
     /// The names of the gates that failed.
     pub fn failed_gates(&self) -> Vec<String> {
-        let failed = json!(Status::Fail);
-        let gates = self
-            .gates
+        self.gates
             .iter()
-            .filter(|gate| gate.get("status") == Some(&failed));
-        let names = gates.filter_map(|gate| gate.get("name")?.as_str());
-        names.map(str::to_owned).collect()
+            .filter(|gate| gate.status == Status::Fail)
+            .map(|gate| gate.name.clone())
+            .collect()
     }
 
     /// Name of the run.

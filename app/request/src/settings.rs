@@ -23,10 +23,13 @@ use analysis::gates::{Budget, Comparable, GateConfig, GateDefaults, Regression, 
 use analysis::hints::{rule, rules};
 use analysis::reports::summary::targets;
 use analysis::{HintOptions, Suppression};
+use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::{Map, Value};
 use toml::value::Datetime;
 
 use crate::error::{RequestError, Result};
+use crate::read::schema_of;
 use session::files;
 
 /// Maximum size of a configuration file.
@@ -42,9 +45,10 @@ pub struct SettingsFile {
     path: PathBuf,
 }
 
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct ConfigFile {
+    #[schemars(extend("const" = 1))]
     version: Option<u32>,
     thresholds: BTreeMap<String, f64>,
     suppress: Vec<SuppressEntry>,
@@ -55,17 +59,23 @@ struct ConfigFile {
     expect: Vec<Expectation>,
 }
 
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct SuppressEntry {
     hint: String,
     op: Option<String>,
     source: Option<String>,
+    #[schemars(with = "Value")]
     until: Option<Datetime>,
     reason: String,
 }
 
 impl SettingsFile {
+    /// What the JSON Schema of the file says of its fields.
+    pub fn schema() -> Map<String, Value> {
+        schema_of::<ConfigFile>()
+    }
+
     /// The named file, or the one in the working directory if there is one.
     pub fn of(named: Option<&Path>) -> Result<Self> {
         match named {

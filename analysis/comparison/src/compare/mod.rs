@@ -91,7 +91,7 @@ pub use run_loop::{LOOP_COMPILATIONS, LOOP_STEP, LoopChange, SLOW_SHARE, signed}
 pub(crate) use run_spread::{RunSpread, assumed_limit_percent};
 pub(crate) use run_values::KnownValue;
 pub use saved::SummaryError;
-pub use several::{RUNS_SCHEMA, from_json, is_meant, to_json};
+pub use several::{RUNS_SCHEMA, WrittenRuns, from_json, is_meant, to_json};
 pub use summary::{
     ClassTimes, HealthFact, OpTimes, ProgramFacts, RestTimes, RunFacts, RunValue, SCHEMA,
     StepFacts, StepSeries, Summary, SummaryInput, thinned,

@@ -11,8 +11,9 @@ pub const RUNS_SCHEMA: &str = "systole.runs/1";
 /// Maximum number of runs in a file.
 const MOST_RUNS: usize = 1000;
 
-#[derive(Serialize)]
-struct WrittenRuns<'a> {
+/// Several runs as a baseline.
+#[derive(Serialize, schemars::JsonSchema)]
+pub struct WrittenRuns<'a> {
     schema: &'a str,
     runs: &'a [Summary],
 }

@@ -9,7 +9,7 @@ use device_reports::StepPart;
 use engine::Environment;
 use facts::prelude::*;
 use run_reports::hlo::ProgramPart;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use trace_model::Caveat;
 
 use super::better::Better;
@@ -20,10 +20,11 @@ pub const SCHEMA: &str = "systole.summary/1";
 /// Where steps come from, if none were found.
 pub(super) const WHOLE_CAPTURE: &str = "whole-capture";
 
-/// The summary of a run.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+/// A run, small enough to be committed as a baseline.
+#[engine::reported]
+#[derive(Default, Deserialize)]
 pub struct Summary {
-    /// [`SCHEMA`].
+    /// `systole.summary/1`
     pub schema: String,
     /// Name and version of the program that wrote it.
     #[serde(default)]
@@ -34,7 +35,7 @@ pub struct Summary {
     /// The file that it was read from, if it was saved.
     #[serde(skip)]
     pub saved_in: Option<String>,
-    /// Facts that must agree for a comparison to be meaningful.
+    /// What must be alike for a comparison.
     pub facts: RunFacts,
     /// The steps that the values come from.
     pub steps: StepFacts,
@@ -69,8 +70,9 @@ fn is_zero(count: &usize) -> bool {
     *count == 0
 }
 
-/// Steps of one other class, with the same fields as a [`Summary`].
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+/// Steps of one other class, with the fields of a summary.
+#[engine::reported]
+#[derive(Default, Deserialize)]
 pub struct ClassTimes {
     /// Programs with device time in these steps, most first.
     #[serde(default)]
@@ -91,7 +93,8 @@ pub struct ClassTimes {
 }
 
 /// A file of the run.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[engine::reported]
+#[derive(Default, Deserialize)]
 pub struct SummaryInput {
     /// Name without directories.
     pub name: String,
@@ -108,8 +111,9 @@ pub struct SummaryInput {
     pub sha256: Option<String>,
 }
 
-/// Facts that must agree. `None` if the capture does not have the fact.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+/// What must be alike for a comparison; null if the capture does not tell.
+#[engine::reported]
+#[derive(Default, Deserialize)]
 #[serde(default)]
 pub struct RunFacts {
     /// `TPU v6 Lite`.
@@ -164,7 +168,8 @@ pub struct RunFacts {
     pub health: Vec<HealthFact>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[engine::reported]
+#[derive(Default, Deserialize)]
 pub struct ProgramFacts {
     /// Name without the id.
     pub name: String,
@@ -173,7 +178,7 @@ pub struct ProgramFacts {
     /// Distinct ops that ran.
     #[serde(default)]
     pub ops: usize,
-    /// Device time in the steps of the summary, middle half (see [`OpTimes::middle_ps`]).
+    /// Device time in a step of the summary, mean over the middle half of the steps.
     #[serde(default)]
     pub time_ps: f64,
     /// Whether it is not compiled yet: partitioning and fusions come later.
@@ -188,7 +193,8 @@ pub struct ProgramFacts {
 }
 
 /// A problem of a capture.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[engine::reported]
+#[derive(Default, Deserialize)]
 pub struct HealthFact {
     /// `Q03`.
     pub id: String,
@@ -198,7 +204,8 @@ pub struct HealthFact {
 }
 
 /// Which steps a summary is about.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[engine::reported]
+#[derive(Default, Deserialize)]
 pub struct StepFacts {
     /// Where steps come from; `whole-capture` if none were found.
     #[serde(alias = "rung")]
@@ -226,7 +233,8 @@ pub struct StepFacts {
 }
 
 /// A value for every step.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[engine::reported]
+#[derive(Deserialize)]
 pub struct StepSeries {
     /// Stable name with its unit: `step.time_ps`.
     pub id: String,
@@ -242,7 +250,8 @@ pub struct StepSeries {
 }
 
 /// A value of the whole run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[engine::reported]
+#[derive(Deserialize)]
 pub struct RunValue {
     /// Stable name with its unit.
     pub id: String,
@@ -269,7 +278,8 @@ pub struct RunValue {
 }
 
 /// An op of the steps.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[engine::reported]
+#[derive(Deserialize)]
 pub struct OpTimes {
     /// Index into the programs; `None` for slices of no program.
     pub program: Option<usize>,
@@ -304,7 +314,8 @@ pub struct OpTimes {
 }
 
 /// Time of the steps in ops that are not listed.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[engine::reported]
+#[derive(Deserialize)]
 pub struct RestTimes {
     /// The part of the step.
     pub part: StepPart,
@@ -314,7 +325,7 @@ pub struct RestTimes {
     /// What the host did meanwhile, if the part is idle time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cause: Option<String>,
-    /// As for [`OpTimes::middle_ps`].
+    /// Time in a step, mean over the middle half of the steps; with the ops it adds up to that of the steps.
     pub middle_ps: f64,
 }
 

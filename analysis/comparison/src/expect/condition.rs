@@ -8,6 +8,7 @@ use crate::gates::nearest;
 /// One expectation: a name, one condition, and what narrows it.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
+#[schemars(extend("required" = ["name"]))]
 pub struct Expectation {
     /// What is said of it: `one all-gather per layer`.
     pub name: String,

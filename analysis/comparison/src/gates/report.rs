@@ -4,12 +4,13 @@ use std::fmt::Write as _;
 
 use engine::LowerBound;
 use facts::prelude::*;
+use serde::Deserialize;
 
 use super::limits::{GateLevel, StepAggregate};
 
 /// The result of a gate.
 #[engine::titled]
-#[derive(Default)]
+#[derive(Default, Deserialize)]
 pub enum Status {
     /// The value keeps the limit.
     Pass,

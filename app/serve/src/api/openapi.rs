@@ -47,8 +47,7 @@ impl Writer {
     }
 
     /// A schema with definitions of its own, which move to those of the document.
-    fn whole(&mut self, name: &str, text: &str) -> Value {
-        let mut schema: Value = serde_json::from_str(text).unwrap_or_default();
+    fn whole(&mut self, name: &str, mut schema: Value) -> Value {
         let definitions = schema.as_object_mut().and_then(|whole| {
             whole.remove("$schema");
             whole.remove("$id");
@@ -109,8 +108,7 @@ impl Writer {
         self.json::<(), runs::RunFacts>("/runs/{id}", "run", "A run and its files.");
         let about = "Devices, steps, verdict and damage of a run, as systole runs lists them.";
         self.json::<(), session::RunSummary>("/runs/{id}/summary", "summary", about);
-        let report = render::json::schema().unwrap_or_default();
-        let report = self.whole("Report", &report);
+        let report = self.whole("Report", render::json::schema());
         let about = "All reports: what systole analyze --format json writes.";
         let answer = AnswerSchema::Json(report.clone());
         self.get::<reports::ReportParams>("/runs/{id}/reports", "reports", about, answer);
@@ -130,8 +128,8 @@ impl Writer {
         let about = "The trace as this version of the program has read it.";
         let answer = AnswerSchema::Other(files::BYTES);
         self.get::<model::ModelParams>("/runs/{id}/model", "model", about, answer);
-        let comparison = render::comparison::schema().unwrap_or_default();
-        let answer = AnswerSchema::Json(self.whole("Comparison", &comparison));
+        let comparison = self.whole("Comparison", render::comparison::schema());
+        let answer = AnswerSchema::Json(comparison);
         let about = "What changed between two runs: what systole compare --format json writes.";
         self.get::<compare::CompareParams>("/compare", "compare", about, answer);
         self.add_query();
