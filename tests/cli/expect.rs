@@ -51,6 +51,13 @@ fn exit_codes_tell_met_not_met_and_unknown() {
         ),
         ("collective = \"any\"", PROFILE, None, 0),
         ("share_of = \"*\"\nmin_percent = 0", PROFILE, None, 0),
+        // A name that nothing has is no share of 0 %.
+        (
+            "share_of = \"*/mlpp/*\"\nmax_percent = 10",
+            PROFILE,
+            Some("--strict"),
+            11,
+        ),
         ("op = \"fusion\"\nmin = 2\nmax = 1", PROFILE, None, 2),
     ] {
         let more: Vec<&str> = [path].into_iter().chain(more).collect();

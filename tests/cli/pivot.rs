@@ -42,6 +42,17 @@ fn pivot_tables_add_up_to_all_ops() {
 }
 
 #[test]
+fn kernels_without_costs_have_no_rates() {
+    let Some(corpus) = corpus() else { return };
+    let path = corpus.join("planted/kernel70_unknown.xplane.pb");
+    let found = rows(path.to_str().unwrap(), "pivot name");
+    let kernel = found.iter().find(|row| row[0] == "kern.1").unwrap();
+    assert!(kernel[4].is_null() && kernel[5].is_null(), "{kernel:?}");
+    let other = found.iter().find(|row| row[0] == "fusion.2").unwrap();
+    assert!(other[5].as_f64() > Some(0.0), "{other:?}");
+}
+
+#[test]
 fn op_slices_can_be_summed() {
     for file in [
         "synthetic_v5e_8chip_recompile.xplane.pb",

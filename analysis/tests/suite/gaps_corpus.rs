@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test says what is wrong by failing")]
 
 use analysis::facts::clock_alignment::{ClockBase, ClockSync};
+use analysis::hints::Hints;
 use analysis::reports::host::clocks::Clocks;
 use analysis::reports::host::dispatch::Dispatch;
 use analysis::reports::host::gaps::GapPlace;
@@ -243,6 +244,10 @@ fn host_run_ahead_of_real_captures() {
         device.is_dispatch_bound,
         "3 µs of work every 60 to 300 µs: {device:?}"
     );
+    // What other rules explain is left out of the rest of the idle time.
+    let hints = report!(Hints, &model);
+    let rest = hints.hints.iter().find(|hint| hint.id == "K31").unwrap();
+    assert!(!rest.overlaps_with.contains(&"K33"), "{rest:?}");
     let Some(model) = open_model("tpu/v6e_x4_host_offload.xplane.pb") else {
         return;
     };

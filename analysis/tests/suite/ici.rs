@@ -2,6 +2,7 @@
 //! one, what a simulator says of its own runs, and a real capture counted by hand.
 #![expect(clippy::unwrap_used, reason = "a test says what is wrong by failing")]
 
+use analysis::hints::Hints;
 use analysis::reports::communication::collectives::CollectivesReport;
 use analysis::reports::steps::devices::Devices;
 use analysis::reports::{CollectiveRow, Collectives, Overlap};
@@ -152,6 +153,13 @@ fn modelled_ring_has_the_expected_exposed_time() {
                 cx.report::<Devices>().unwrap(),
             );
             assert_eq!(overlap.cores.len(), 4);
+            // Nobody can trace a simulated loop otherwise.
+            let hints = cx.report::<Hints>().unwrap();
+            let steps = hints.hints.iter().find(|hint| hint.id == "Q03");
+            assert!(
+                steps.is_none_or(|hint| !hint.action.contains("training loop")),
+                "{steps:?}"
+            );
             for (core, time) in overlap.cores.iter().zip(&devices.cores) {
                 assert!(
                     near(core.exposed_ps.as_ps_f64() * 1e-6, exposed_us, 6e-4),

@@ -300,6 +300,8 @@ fn waiting_for_sparse_cores_triggers_a_hint() {
     // 1.25 ns that a done takes at least.
     assert_eq!(hint.saving_ps, Some(Picos::from_ps(4_000_000 - 1_250)));
     assert!(hint_at(&session, "K27", "K27.wait_percent", 17.2).is_none());
+    // Nothing is copied.
+    assert!(hint_at(&session, "K25", "K25.wait_percent", 0.1).is_none());
 }
 
 #[test]

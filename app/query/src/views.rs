@@ -41,14 +41,16 @@ pub const VIEWS: [QueryView; 1] = [QueryView {
         ("parent_id", "parent_id", "the op that contains it"),
         ("op_id", "op_id", "the instruction that it executes"),
         (
-            "CASE WHEN is_leaf THEN flops END",
+            "CASE WHEN is_leaf THEN NULLIF(flops, CASE category WHEN 'Custom kernel' THEN 0 END) END",
             "flops",
-            "operations; missing for ops with others inside",
+            "operations; missing for ops with others inside and for kernels that declare none",
         ),
         (
-            "CASE WHEN is_leaf AND name NOT LIKE '%-start%' THEN bytes_accessed END",
+            "CASE WHEN is_leaf AND name NOT LIKE '%-start%' \
+             THEN NULLIF(bytes_accessed, CASE category WHEN 'Custom kernel' THEN 0 END) END",
             "bytes_accessed",
-            "bytes to and from all memories; missing for ops with others inside and for those that start asynchronous ones",
+            "bytes to and from all memories; missing for ops with others inside, for those that start asynchronous ones, \
+             and for kernels that declare none",
         ),
     ],
     of: "slices WHERE track_kind = 'ops'",

@@ -26,7 +26,7 @@ pub const SAMPLES: &[SampleTrace] = &[
         bytes: include_bytes!("../../../assets/samples/synthetic_v5e_8chip_recompile.xplane.pb"),
     },
     SampleTrace {
-        title: "Training on 4 × TPU v6e: padded matrix products",
+        title: "Training on 4 × TPU v6e: collectives and input are late",
         file: "synthetic_v6e_4chip_padded.xplane.pb",
         bytes: include_bytes!("../../../assets/samples/synthetic_v6e_4chip_padded.xplane.pb"),
     },

@@ -95,6 +95,7 @@ pub(crate) const OTHER_PART: &str = "the server sent another part of the file th
 pub(crate) const MORE_THAN_ASKED: &str = "the server sent more than was asked for";
 
 fn other(all: &str, error: &object_store::Error, address: &Address) -> String {
+    let refused = forbidden(all);
     // The words about retries name their own time limit.
     let lower = all.to_ascii_lowercase().replace("retry_timeout", "");
     let asked_metadata = [
@@ -106,12 +107,13 @@ fn other(all: &str, error: &object_store::Error, address: &Address) -> String {
     if asked_metadata.iter().any(|host| lower.contains(host))
         || lower.contains("error performing token request")
     {
+        let asked = refused.map_or_else(String::new, |refused| format!(" ({refused} for them)"));
         return format!(
-            "no credentials were found: {}",
+            "no credentials were found{asked}: {}",
             how_to_sign_in(address.provider)
         );
     }
-    if let Some(refused) = forbidden(all) {
+    if let Some(refused) = refused {
         return refused;
     }
     if let Some(at) = all.find(FAILED) {

@@ -33,6 +33,8 @@ pub struct Finding {
     /// What it is about besides the groups of its ops. Of findings about idle time
     /// without spots nobody knows whether it is the same idle time.
     pub about: &'static [TimeUse],
+    /// Rules whose idle time is not counted here.
+    pub leaves_to: Vec<&'static str>,
     /// Rules whose findings about the same ops this one gives the reason of: it comes before them, whatever they save.
     pub explains: &'static [&'static str],
     /// The rule whose remedy costs what this one saves, and the other way round: only the larger saving is counted.

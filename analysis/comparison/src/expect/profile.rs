@@ -33,22 +33,24 @@ pub(super) fn share_of(cx: &Context<'_>, scope: &str, expected: &Expectation) ->
         Ok(ops) => ops,
         Err(why) => return Answer::unknown(format!("times of ops are not known: {why}")),
     };
-    let own: Picos = ops
-        .rows
-        .iter()
-        .filter(|row| {
-            let name = row.framework_name.as_deref();
-            name.is_some_and(|name| glob(scope, name))
-        })
-        .map(|row| row.self_time_ps)
-        .sum();
+    let named = || {
+        ops.rows
+            .iter()
+            .filter_map(|row| Some((row.framework_name.as_deref()?, row.self_time_ps)))
+    };
+    let Some((first, _)) = named().next() else {
+        return Answer::unknown("the capture has no framework names of ops");
+    };
+    let is_in_scope = |(name, _): &(&str, Picos)| glob(scope, name);
+    if !named().any(|row| is_in_scope(&row)) {
+        return Answer::unknown(format!(
+            "no op has a framework name like {scope:?}; they are such as {first:?}"
+        ));
+    }
+    let own: Picos = named().filter(is_in_scope).map(|(_, time)| time).sum();
     let Some(share) = Percent::of(own, ops.op_time_ps) else {
         return Answer::unknown("no op took any time");
     };
-    let is_named = ops.rows.iter().any(|row| row.framework_name.is_some());
-    if !is_named {
-        return Answer::unknown("the capture has no framework names of ops");
-    }
     let unnamed: Picos = ops
         .rows
         .iter()

@@ -27,7 +27,8 @@ pub fn device_table(shifts: &[ClockShift]) -> Table {
     let any_is = |sync| shifts.iter().any(|shift| shift.sync == sync);
     if any_is(ClockSync::Shifted) {
         notes.push(
-            "It is the smallest that lets no program begin before its launch: the true shift lies between it and “at most”."
+            "It is the smallest that lets no program begin before its launch or end after the host noticed its end: the \
+             true shift lies between “at least” and “at most”."
                 .to_owned(),
         );
     }

@@ -8,13 +8,13 @@
 //! ```
 //!
 //! Latency is from the start of the enqueue to the start of the program on the clock of the host
-//! ([`facts::clock_alignment`]). The shift between the clocks is the smallest possible one, so latencies are
-//! lower bounds: each may be longer by up to [`DeviceDispatch::uncertainty_ps`], all by the same amount. How far the
+//! ([`facts::clock_alignment`]). The shift between the clocks is the smallest possible one: all latencies may be longer by
+//! up to [`DeviceDispatch::uncertainty_ps`], or shorter by up to [`DeviceDispatch::shorter_by_ps`]. How far the
 //! host is ahead is the number of programs that are enqueued but not finished when it enqueues another one; at zero,
 //! the device has run out of work.
 
 use facts::TimeWindow;
-use facts::clock_alignment::{ClockShift, ClockSync, LaunchPairs};
+use facts::clock_alignment::{ClockShift, ClockSync, LaunchPairs, ShiftInterval};
 use facts::device_shift::shifted;
 use facts::prelude::*;
 use facts::window::counts;
@@ -52,6 +52,9 @@ pub struct DeviceDispatch {
     /// noticed.
     #[column("plus up to", measured)]
     pub uncertainty_ps: Option<Picos>,
+    /// How much shorter all latencies can be, given the bounds on the clocks.
+    #[column("minus up to", measured)]
+    pub shorter_by_ps: Picos,
     /// Median number of programs that are enqueued but not finished when another is enqueued.
     #[column("Ahead")]
     pub ahead_median: f64,
@@ -110,7 +113,7 @@ impl Analysis for Dispatch {
                 cx,
                 core,
                 &runs(cx, core, launches, window),
-                uncertainty(shift),
+                shift,
                 idle.get(&core).copied(),
             ));
         }
@@ -123,14 +126,25 @@ impl Analysis for Dispatch {
     }
 }
 
-/// How much larger than the applied shift the true one may be.
-fn uncertainty(shift: &ClockShift) -> Option<Picos> {
-    let at_most = shift.bounds.at_most_ps?;
-    Some(match (shift.sync, shift.drift) {
-        (_, Some(line)) => line.slack_ps,
-        (ClockSync::Poor, None) => (shift.bounds.at_least_ps - at_most).clamped(),
-        _ => (at_most - shift.shift_ps).clamped(),
-    })
+/// How much larger than the applied shift the true one may be, and how much smaller.
+fn uncertainty(shift: &ClockShift) -> (Option<Picos>, Picos) {
+    let (at_least, at_most) = (shift.bounds.at_least_ps, shift.bounds.at_most_ps);
+    match (shift.sync, shift.drift) {
+        (_, Some(line)) => (at_most.map(|_| line.slack_ps), line.slack_ps),
+        (ClockSync::Poor, None) => {
+            let apart = at_most.map(|at_most| (at_least - at_most).clamped());
+            (apart, apart.unwrap_or_default())
+        }
+        _ => room(shift.bounds, shift.shift_ps),
+    }
+}
+
+/// How far a shift is below the largest one that is possible, and above the smallest.
+fn room(possible: ShiftInterval, shift_ps: Picos) -> (Option<Picos>, Picos) {
+    let above = possible
+        .at_most_ps
+        .map(|at_most| (at_most - shift_ps).clamped());
+    (above, (shift_ps - possible.at_least_ps).clamped())
 }
 
 /// An execution paired with its launch.
@@ -179,10 +193,11 @@ fn device(
     cx: &Context<'_>,
     core: GroupId,
     runs: &[ProgramRun],
-    uncertainty_ps: Option<Picos>,
+    shift: &ClockShift,
     idle: Option<&DeviceGaps>,
 ) -> Option<DeviceDispatch> {
     let name = cx.model.device_name(core);
+    let (uncertainty_ps, shorter_by_ps) = uncertainty(shift);
     let in_scope = || runs.iter().filter(|run| run.in_scope);
     let latencies: Vec<f64> = in_scope()
         .map(|run| (run.ran.start - run.enqueued).as_ps_f64())
@@ -218,6 +233,7 @@ fn device(
         latency_p90_ps: time_at(&latencies, 0.9)?,
         latency_max_ps: time_at(&latencies, 1.0)?,
         uncertainty_ps,
+        shorter_by_ps,
         ahead_median: quantile(&depths, 0.5)?,
         ahead_max: all.iter().map(|(_, depth)| *depth).max()?,
         dry_percent,
@@ -236,7 +252,7 @@ impl Tabular for DispatchReport {
             .remaining()
             .note(
                 "Latency is from the start of the launch on the host to the start of the program, on the clock of the \
-                 host, median; the true values may be longer by up to “plus up to”. Ahead: programs launched but not finished when another one is launched (median). Ran dry: launches that found none.",
+                 host, median; the true values may be longer by “plus up to” and shorter by “minus up to”. Ahead: programs launched but not finished when another one is launched (median). Ran dry: launches that found none.",
             )
             .note(
                 "Dispatch-bound: the median gap is at least 5 % of the median program, and dispatch takes half of the \
@@ -319,6 +335,22 @@ mod tests {
             (Picos::from_ps(2_000), Some(Picos::from_ps(6_000)))
         );
         assert!(device.is_dispatch_bound);
+    }
+
+    /// With a clock ahead of the host's, the smallest shift is the one at which the last program ends as late as it can.
+    #[test]
+    fn latencies_may_be_shorter_where_the_clock_is_ahead() {
+        let ps = Picos::from_ps;
+        let room = |at_least, at_most, shift| {
+            let possible = ShiftInterval {
+                at_least_ps: ps(at_least),
+                at_most_ps: Some(ps(at_most)),
+            };
+            room(possible, ps(shift))
+        };
+        assert_eq!(room(-320, -297, -297), (Some(ps(0)), ps(23)));
+        assert_eq!(room(120, 150, 120), (Some(ps(30)), ps(0)));
+        assert_eq!(room(-10, 10, 0), (Some(ps(10)), ps(10)));
     }
 
     #[test]

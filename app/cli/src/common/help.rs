@@ -145,7 +145,7 @@ Examples:
   systole hlo t.xplane.pb --op fusion.3 --radius 2             operands, users and body, with times
   systole hlo t.xplane.pb --op fusion.3 --graph svg > op.svg
   systole hlo t.xplane.pb --text --program jit_step | less
-  systole hlo t.xplane.pb --find 'opcode:dot shape:bf16[ train.py'
+  systole hlo t.xplane.pb --find 'opcode:convolution shape:bf16[ train.py'
   systole hlo base.xplane.pb --diff cand.xplane.pb";
 
 pub const EXPECT: &str = "\

@@ -13,11 +13,13 @@ const EQUAL: f64 = 0.005;
 /// For each hint the others that are about the same ops, or about the same idle time.
 pub(super) fn overlaps(priced: &[PricedFinding]) -> Vec<Vec<&'static str>> {
     let ops: Vec<BTreeSet<OpId>> = priced.iter().map(|hint| hint.finding.op_set()).collect();
+    let leaves = |a: usize, b: usize| priced[a].finding.leaves_to.contains(&priced[b].rule.id);
     // What is saved once is not a part of a step.
     let both = |a: usize, b: usize| {
         priced[a].once.is_some() == priced[b].once.is_some()
             && (!ops[a].is_disjoint(&ops[b])
-                || is_same_idle_time(&priced[a].finding, &priced[b].finding))
+                || is_same_idle_time(&priced[a].finding, &priced[b].finding)
+                    && !(leaves(a, b) || leaves(b, a)))
     };
     (0..priced.len())
         .map(|a| {

@@ -3,7 +3,6 @@
 use super::prelude::*;
 use device_reports::ops::loops::{LoopRow, Loops};
 use device_reports::{DeclaredCosts, Kernels, KernelsReport, LikeOps};
-use facts::Framework;
 use trace_model::{Caveat, IssueKind};
 
 use super::arrays::{nearly_all, reads_narrow};
@@ -199,9 +198,7 @@ fn slow_matmuls(facts: &HintFacts<'_>) -> RuleResult {
     let advice = "They read 16 bits or fewer an element already: look at their sizes, their layout, and what is fused with \
                   them.";
     let of_float32 = ["Where operands are float32", "Multiply large bfloat16"];
-    let code = "y = jnp.einsum(\"bld,df->blf\", x, w, preferred_element_type=jnp.float32)";
-    let is_jax = facts.framework == Framework::Jax;
-    Ok(finding.advising(advice, &of_float32, is_jax.then_some(code)))
+    Ok(finding.advising(advice, &of_float32, None))
 }
 
 fn memory_bound(facts: &HintFacts<'_>) -> RuleResult {

@@ -42,9 +42,15 @@ fn found(facts: &HintFacts<'_>, id: &str) -> RuleResult {
     let finding = finding
         .filter(|finding| finding.severity > trace_model::Severity::Info)
         .ok_or(Nothing)?;
-    Ok(Finding {
+    let cure = finding.cure;
+    let finding = Finding {
         statement: statement(&finding.message, &finding.evidence),
         ..Finding::default()
+    };
+    Ok(match facts.cx.model.simulator() {
+        // The page is about profilers.
+        Some(_) => finding.advising(cure, &[""], None),
+        None => finding,
     })
 }
 

@@ -163,6 +163,7 @@ fn idle(facts: &HintFacts<'_>) -> RuleResult {
             changes: vec![change],
             at_most: (!by.is_empty()).then_some(left),
         },
+        leaves_to: by,
         ..Finding::default()
     })
 }

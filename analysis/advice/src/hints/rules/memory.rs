@@ -1,6 +1,7 @@
 //! Rules about data that is moved rather than computed.
 
 use super::prelude::*;
+use device_reports::communication::sparse_cores::SparseCores;
 use device_reports::memory::hbm::{NEARLY_FULL_PERCENT, bytes_text};
 use device_reports::{Expected, Memory, TimeLimit};
 use facts::Framework;
@@ -252,10 +253,19 @@ fn remat(facts: &HintFacts<'_>) -> RuleResult {
     Ok(finding)
 }
 
-/// Those of the host have another fix and another limit (K26). Where the memories of a copy are not recorded, it may be
+/// Those of the host have another fix and another limit (K26), and what SparseCores do is no copy (K27). Where the memories of a copy are not recorded, it may be
 /// one of these.
 fn copy_wait(facts: &HintFacts<'_>) -> RuleResult {
-    let wanted = |row: &OpRow| row.group == OpGroup::AsyncWait && row.waits_for_host != Some(true);
+    let offloads = facts.report::<SparseCores>().ok();
+    let awaits_sparse_core = |op: OpId| {
+        let mut all = offloads.iter().flat_map(|report| &report.offloads);
+        all.any(|offload| offload.done.contains(&op))
+    };
+    let wanted = |row: &OpRow| {
+        row.group == OpGroup::AsyncWait
+            && row.waits_for_host != Some(true)
+            && !row.op.is_some_and(awaits_sparse_core)
+    };
     let found = facts.heavy(&COPY_WAIT, wanted)?;
     let saving = PossibleSaving::ops("copies", found.vanish());
     let unknown = found.part(|row| row.waits_for_host.is_none());
@@ -280,6 +290,10 @@ fn copy_wait(facts: &HintFacts<'_>) -> RuleResult {
     })
 }
 
+/// For arrays that fit into HBM; the code of the page loads early what does not.
+const KEPT_ON_DEVICE: &str =
+    "params = jax.device_put(params, jax.memory.Space.Device)  # once, before the loop";
+
 fn host_offload(facts: &HintFacts<'_>) -> RuleResult {
     let wanted = |row: &OpRow| row.waits_for_host == Some(true);
     let found = facts.heavy(&OFFLOAD, wanted)?;
@@ -292,6 +306,8 @@ fn host_offload(facts: &HintFacts<'_>) -> RuleResult {
     if let Some(fitting) = fitting {
         if kept <= 0.0 {
             finding.leaves_out = vec!["Keep on the device what fits"];
+        } else if facts.framework == Framework::Jax {
+            finding.code = Some(KEPT_ON_DEVICE.to_owned());
         }
         finding.advice = fitting.advice;
     }

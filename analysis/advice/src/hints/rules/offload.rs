@@ -51,7 +51,7 @@ pub(super) fn what_fits(facts: &HintFacts<'_>, waits: &[&OpRow]) -> Option<Fitti
     let all = bytes_text(sum(|load| load.bytes, &loads));
     let copies = if replaced > 0 {
         let replaced = bytes_text(replaced);
-        format!(", and their copies fill another {replaced} then")
+        format!(", and their copies, no longer needed, fill another {replaced} then")
     } else {
         String::new()
     };

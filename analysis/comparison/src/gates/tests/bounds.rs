@@ -2,7 +2,8 @@
 
 use super::*;
 
-const WHY: &str = "custom calls that declare no operations take 70.0 % of op time";
+const WHY: &str =
+    "matrix products and custom calls without recorded operations take 70.0 % of op time";
 
 /// A run of this MFU, or of at least this.
 fn with_mfu(percent: f64, is_lower_bound: bool) -> Summary {

@@ -50,8 +50,15 @@ impl Analysis for Collectives {
             .filter(|transfer| transfer.is_collective)
             .collect();
         if transfers.is_empty() {
-            return Err("no op communicates with other devices here: this program ran on one device, or the capture has none \
-                 of its collectives".into());
+            return Err(match cx.scope {
+                Scope::WholeTrace => {
+                    "no op communicates with other devices here: this program ran on one device, or the capture has none \
+                     of its collectives"
+                }
+                Scope::Steps { .. } => "no op communicates with other devices in these steps",
+                Scope::Range(_) => "no op communicates with other devices in this range",
+            }
+            .into());
         }
         let links = LinkUse::of(cx);
         let rows: Vec<CollectiveRow> = transfers

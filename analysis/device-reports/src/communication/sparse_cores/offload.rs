@@ -34,6 +34,9 @@ pub struct Offload {
     /// Its program, with the id.
     #[column]
     pub program: Option<String>,
+    /// The done ops, which wait for the work.
+    #[serde(skip)]
+    pub done: BTreeSet<OpId>,
 }
 
 /// Sums over the executions of one start op.
@@ -45,6 +48,7 @@ struct OffloadSums {
     hidden_ps: Picos,
     in_flight_ps: Picos,
     waited_ps: Option<Picos>,
+    done: BTreeSet<OpId>,
 }
 
 /// All offloads of the scope by start op, and the number of those whose work was not found.
@@ -120,6 +124,7 @@ pub(super) fn offloads(
             if let Some(done) = done {
                 let waited = part_in(cx, window, done).min(done.self_dur());
                 *sum.waited_ps.get_or_insert_default() += waited;
+                sum.done.extend(done.op());
             }
         }
     }
@@ -142,6 +147,7 @@ fn rows(model: &TraceModel, sums: &BTreeMap<LabelId, OffloadSums>) -> Vec<Offloa
                 hidden_percent: Percent::of(sums.hidden_ps, sums.sparse_ps),
                 in_flight_ps: sums.in_flight_ps,
                 waited_ps: sums.waited_ps,
+                done: sums.done.clone(),
             }
         })
         .collect();

@@ -135,7 +135,7 @@ impl MatmulsReport {
         notes.extend(
             self.missing
                 .iter()
-                .map(|(reason, count)| format!("no sizes for {count} ops: {reason}")),
+                .map(|(reason, count)| format!("no sizes for {}: {reason}", counted(*count, "op"))),
         );
         notes
     }

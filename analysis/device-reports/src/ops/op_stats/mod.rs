@@ -271,7 +271,9 @@ fn core_report(cx: &Context<'_>, basis: &OpCostModel, core: &CoreSums) -> CoreOp
                     }
                 }
             }
-            if class.is_custom_call() && flops.is_none() {
+            // Matrix products without operations are not free: the profiler recorded none.
+            let computes = class.is_custom_call() || class.group == OpGroup::MatMul;
+            if computes && flops.is_none_or(|flops| flops <= 0.0) {
                 out.undeclared_ps += sums.self_time;
             }
             if costs.hbm_bytes().is_none() && !class.is_async() {

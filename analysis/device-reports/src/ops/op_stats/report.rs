@@ -126,7 +126,7 @@ pub struct CoreOps {
     /// Ops whose rates are impossible: their work at these limits is in no sum here.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub beyond_peak: Vec<BeyondPeak>,
-    /// Self time of custom calls that declare no operations.
+    /// Self time of matrix products and custom calls without recorded operations.
     pub undeclared_ps: Picos,
     /// Self time of leaf ops whose HBM traffic is unknown, without halves of asynchronous ops.
     pub unknown_traffic_ps: Picos,

@@ -25,10 +25,13 @@ impl Tabular for BalanceReport {
 
 impl BalanceReport {
     fn devices_table(&self) -> Table {
-        let measured = if self.steps.iter().any(|step| step.step.is_some()) {
-            "Means over counted steps"
-        } else {
+        let with_steps = self.devices.iter().filter(|load| load.steps > 0).count();
+        let measured = if with_steps == 0 {
             "Over the whole window, because there are no steps"
+        } else if with_steps < self.devices.len() {
+            "Means over counted steps; of devices without steps over the whole window"
+        } else {
+            "Means over counted steps"
         };
         Table::of("device_load", "What each device does in a step", &self.devices)
             .declared([
@@ -48,7 +51,7 @@ impl BalanceReport {
                 "steps",
                 "host",
             ])
-            .note(engine::sentence(&self.statement))
+            .notes((!self.statement.is_empty()).then(|| engine::sentence(&self.statement)))
             .note(format!("{measured}; waits for others (in synchronous collectives) and barriers are of the window."))
             .note("Others wait: time that other devices waited for this one to arrive at a collective, added up.")
             .note("Work is time in ops that neither communicate nor wait: collectives make all steps equally long.")

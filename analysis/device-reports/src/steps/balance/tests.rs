@@ -261,6 +261,33 @@ fn window_counts_as_one_step_without_steps() {
 }
 
 #[test]
+fn a_device_without_steps_is_told_from_those_with_steps() {
+    let model = text_trace(
+        "steps: 1111222233334444\n ops: mm..mm..mm..mm..\n TPU:1 ops: mm..mm..mm..mm..\n m = fusion.1 [loop fusion]",
+    );
+    let report = report(&model).unwrap();
+    let steps: Vec<usize> = report.devices.iter().map(|device| device.steps).collect();
+    assert!(
+        steps.contains(&0) && steps.iter().any(|&steps| steps > 0),
+        "{steps:?}"
+    );
+    let table = &report.tables()[0];
+    assert!(
+        table
+            .notes
+            .iter()
+            .any(|note| note.contains("of devices without steps over the whole window")),
+        "{:?}",
+        table.notes
+    );
+    assert!(
+        table.notes.iter().all(|note| note.len() > 1),
+        "{:?}",
+        table.notes
+    );
+}
+
+#[test]
 fn single_device_is_not_applicable() {
     let error = report(&text_trace("ops: mm")).unwrap_err();
     assert!(error.to_string().contains("only one TPU device"), "{error}");

@@ -99,7 +99,7 @@ impl<'a> WorkSums<'a> {
         if limit == BoundBy::Compute {
             let undeclared = self.share_of_op_time(|core| core.undeclared_ps);
             if undeclared > NEGLIGIBLE {
-                let what = "custom calls that declare no operations take";
+                let what = "matrix products and custom calls without recorded operations take";
                 notes.push(format!("{too_low}{what} {undeclared:.1} of op time"));
             }
         }

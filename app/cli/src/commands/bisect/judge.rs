@@ -2,6 +2,8 @@
 
 use analysis::compare::{ChangeVerdict, CompareOptions, Comparison, Summary, compare};
 
+use std::ops::RangeInclusive;
+
 use super::search::Likeness;
 
 /// How much longer the step of the second side is, ps, and whether that is more than noise; `None` if it is not known on both
@@ -46,11 +48,11 @@ pub fn likeness(
     })
 }
 
-/// Share of the searched difference from which on the points found explain it.
-const MOST: f64 = 0.75;
+/// The share of the searched difference that the points found explain, if there is one change.
+const ALL: RangeInclusive<f64> = 0.75..=1.0 / 0.75;
 
-/// How much of the searched difference lies between the points found, ps, if it is not (most of) all: there are several
-/// changes, or a drift.
+/// The difference between the points found, ps, if it is not about the searched one: there are several changes, or a
+/// drift.
 pub fn part_found(
     [good, before, after, bad]: [&[Summary]; 4],
     options: &CompareOptions,
@@ -58,7 +60,8 @@ pub fn part_found(
     let change = |from, to| step_change(&compare(from, to, options));
     let ((whole, _), (found, is_real)) = (change(good, bad)?, change(before, after)?);
     let differ = |from, to| change(from, to).is_some_and(|(_, is_real)| is_real);
-    let is_all = found / whole >= MOST || (is_real && !differ(good, before) && !differ(after, bad));
+    let is_all =
+        ALL.contains(&(found / whole)) || (is_real && !differ(good, before) && !differ(after, bad));
     (!is_all).then_some(found)
 }
 
