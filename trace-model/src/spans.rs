@@ -196,9 +196,9 @@ impl<'a> Iterator for SpansByTime<'a> {
 
     #[inline]
     fn next(&mut self) -> Option<SliceSpans<'a>> {
-        let own = self.lane;
-        let is_next = |time| self.until.is_none_or(|until| (time, own) < until);
-        if !self.lanes.get_mut(own)?.next_time().is_some_and(is_next) {
+        let lane = self.lane;
+        let is_next = |time| self.until.is_none_or(|until| (time, lane) < until);
+        if !self.lanes.get_mut(lane)?.next_time().is_some_and(is_next) {
             self.choose()?;
         }
         self.lanes.get_mut(self.lane)?.next()

@@ -127,19 +127,19 @@ fn row_of(rows_of: &[Rows], SliceKey { track, index }: SliceKey) -> Option<Slice
 }
 
 fn resolve(model: &Columns, rows_of: &[Rows], shifts: &[i64], end: FlowEnd) -> Option<SliceId> {
-    let shifted = |track: TrackId, at: Timestamp| {
-        at + Picos::from_ps(shifts[model.group(model.track(track).group).source.index()])
+    let shifted = |track: TrackId, time: Timestamp| {
+        time + Picos::from_ps(shifts[model.group(model.track(track).group).source.index()])
     };
     match end {
         FlowEnd::Slice(key) => row_of(rows_of, key),
-        FlowEnd::Enclosing(track, at) => {
-            model.slice_at(track, shifted(track, at)).map(SliceRef::id)
-        }
-        FlowEnd::NextAfter(track, at) => {
-            let at = shifted(track, at);
+        FlowEnd::Enclosing(track, time) => model
+            .slice_at(track, shifted(track, time))
+            .map(SliceRef::id),
+        FlowEnd::NextAfter(track, time) => {
+            let time = shifted(track, time);
             let next_in_lane = |lane: &crate::track::Lane| {
                 let starts = model.starts_in(lane);
-                let next = starts.partition_point(|&start| start < at.ps());
+                let next = starts.partition_point(|&start| start < time.ps());
                 starts
                     .get(next)
                     .map(|&start| (start, SliceId(lane.rows.start + next as u32)))
