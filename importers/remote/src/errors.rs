@@ -114,8 +114,8 @@ fn other(all: &str, error: &object_store::Error, address: &Address) -> String {
     if let Some(refused) = forbidden(all) {
         return refused;
     }
-    if let Some(at) = all.find(FAILED) {
-        return all[at..].to_owned();
+    if let Some(start) = all.find(FAILED) {
+        return all[start..].to_owned();
     }
     if is_missing_bucket(all) {
         return no_bucket(address);

@@ -99,8 +99,8 @@ fn locate_pattern(
     options: &ImportOptions,
     progress: &Progress,
 ) -> Result<LocatedRun> {
-    let found = glob::expand(tree, pattern)?.into_iter();
-    let (directories, files): (Vec<_>, Vec<_>) = found.partition(|path| tree.is_directory(path));
+    let paths = glob::expand(tree, pattern)?.into_iter();
+    let (directories, files): (Vec<_>, Vec<_>) = paths.partition(|path| tree.is_directory(path));
     let hosts = match files.len() {
         0 if directories.is_empty() => {
             return nothing("no file or directory matches the pattern".to_owned());
@@ -125,7 +125,7 @@ fn locate_in(
     let mut runs = runs_in(tree, directories, progress)?;
     if runs.is_empty() && options.run.is_none() {
         // Not a log directory: use the files directly, as of a run copied elsewhere.
-        let found = directories
+        let host_files = directories
             .iter()
             .map(|directory| hosts_of(files_of(tree, directory)))
             .find(|hosts| !hosts.is_empty());
@@ -134,13 +134,13 @@ fn locate_in(
             .find_map(|directory| marker_in(tree, directory));
         let marked = marked.map(|file| vec![HostFiles::named(file)]);
         // A graph is the input of a simulator; its output has more information.
-        let hosts = if found
+        let hosts = if host_files
             .as_ref()
             .is_some_and(|hosts| !hosts.iter().all(is_graph))
         {
-            found
+            host_files
         } else {
-            marked.or(found)
+            marked.or(host_files)
         };
         if let Some(hosts) = hosts {
             return Ok(LocatedRun::of(hosts));
@@ -324,10 +324,10 @@ fn possible_in(tree: &dyn FileTree, directories: &[PathBuf]) -> Vec<String> {
     let json = entries
         .filter(|entry| entry.name.contains(".json"))
         .map(|entry| entry.path);
-    let found = json
+    let candidates = json
         .take(MAX_LOOKED_INTO)
         .filter(|path| is_sure(tree, path));
-    found.map(|path| file_name(&path)).collect()
+    candidates.map(|path| file_name(&path)).collect()
 }
 
 /// Whether an importer recognizes a file with certainty.
