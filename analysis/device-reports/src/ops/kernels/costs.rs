@@ -172,7 +172,7 @@ pub(super) fn costs(
     (peaks, tile): (&Peaks, Option<u64>),
     counted: &dyn Fn(&str, &str) -> Option<Percent>,
 ) -> Vec<KernelCost> {
-    let mut found: BTreeMap<_, (ShapeCost, SameWork)> = BTreeMap::new();
+    let mut by_shape: BTreeMap<_, (ShapeCost, SameWork)> = BTreeMap::new();
     for (row, kernel, cost) in rows {
         let Some(cost) = cost else {
             continue;
@@ -186,13 +186,13 @@ pub(super) fn costs(
             cost.bytes,
             declared_of_each(row),
         );
-        let (_, work) = found
+        let (_, work) = by_shape
             .entry(key)
             .or_insert_with(|| (cost, SameWork::default()));
         work.add(row);
     }
     let sizes_of = summed(
-        found
+        by_shape
             .keys()
             .map(|(kernel, program, ..)| ((kernel, *program), 1)),
     );
@@ -201,7 +201,7 @@ pub(super) fn costs(
         let is_only = sizes_of.get(&(kernel, program)) == Some(&1);
         is_only.then(|| counted(kernel, program))?
     };
-    let mut costs: Vec<(f64, KernelCost)> = found
+    let mut costs: Vec<(f64, KernelCost)> = by_shape
         .iter()
         .filter(|(_, (_, work))| work.executions > 0.0)
         .map(|((kernel, program, ..), (cost, work))| {

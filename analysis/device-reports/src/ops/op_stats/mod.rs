@@ -308,11 +308,11 @@ fn group_rows(rows: &[OpRow], total_time_ps: Picos, op_time_ps: Picos) -> Vec<Gr
         *occurrences += row.occurrences;
         *self_time_ps += row.self_time_ps;
     }
-    let found = OpGroup::ALL
+    let present = OpGroup::ALL
         .into_iter()
         .map(|group| (group, sums[group.index()]))
         .filter(|&(_, (ops, ..))| ops > 0);
-    let mut groups: Vec<GroupRow> = found
+    let mut groups: Vec<GroupRow> = present
         .map(|(group, (ops, occurrences, self_time_ps))| GroupRow {
             group,
             ops,
