@@ -83,12 +83,12 @@ impl Analysis for Verdict {
             .ok()
             .and_then(|report| compiling(&report, cx.scope))
         {
-            let at = if mostly_idle && share(&compile) >= WORTH_SAYING {
+            let place = if mostly_idle && share(&compile) >= WORTH_SAYING {
                 0
             } else {
                 findings.len()
             };
-            findings.insert(at, compile);
+            findings.insert(place, compile);
         }
         if ops.is_none() {
             findings.extend(cx.report::<Input>().ok().and_then(|report| input(&report)));
