@@ -170,7 +170,7 @@ fn classes(steps: &StepsReport) -> (Vec<Vec<&Step>>, usize) {
     classes.sort_by_key(|(time, _)| Reverse(*time));
     let members = classes.into_iter().map(|(_, members)| members).enumerate();
     let mut members: Vec<_> = members
-        .filter(|(at, members)| *at == 0 || !members.is_empty())
+        .filter(|(class, members)| *class == 0 || !members.is_empty())
         .map(|(_, members)| members)
         .collect();
     let left = members.len().saturating_sub(MOST_CLASSES);
