@@ -210,10 +210,10 @@ impl Overview {
                 .filter(|figure| figure.id == id && figure.value.is_some());
             // One figure of each kind: `mfu_steady_percent` rather than `mfu_window_percent`.
             let kind = |id: &str| id.split('_').next().map(str::to_owned);
-            let is_new = chosen.iter().all(|own| kind(own.id) != kind(id));
+            let is_new = chosen.iter().all(|figure| kind(figure.id) != kind(id));
             chosen.extend(known.next().filter(|_| is_new));
         }
-        let is_chosen = |id: &str| chosen.iter().any(|own| own.id == id);
+        let is_chosen = |id: &str| chosen.iter().any(|figure| figure.id == id);
         let others = self.figures();
         let missed = others
             .filter(|figure| figure.value.is_some() && figure.is_missed() && !is_chosen(figure.id));
@@ -277,7 +277,7 @@ fn utilization(
     let listed = UTILIZATION
         .iter()
         .filter(|(id, _)| !is_skipped(id) && (is_known(id) || !OPTIONAL.contains(id)));
-    let own = |title: &'static str| {
+    let of_peak = |title: &'static str| {
         if is_whole {
             title
         } else {
@@ -286,7 +286,7 @@ fn utilization(
     };
     let listed = listed.filter_map(|(id, title)| {
         Some(KeyFigure::of_metric(
-            own(title),
+            of_peak(title),
             report.metric(id)?,
             targets,
         ))
