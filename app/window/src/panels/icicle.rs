@@ -117,23 +117,23 @@ impl IcicleWalk<'_> {
         let below = |left: f32, width: f32| {
             Rect::from_min_size(pos2(left, rect.bottom()), vec2(width, LEVEL))
         };
-        for (at, child) in node.children.iter().enumerate() {
-            let own = width(child.time_ps(of));
-            if own < LEAST {
+        for (index, child) in node.children.iter().enumerate() {
+            let child_width = width(child.time_ps(of));
+            if child_width < LEAST {
                 // Children are sorted by time, so all that follow are at least as narrow.
-                let rest = node.children.get(at..).unwrap_or_default();
+                let rest = node.children.get(index..).unwrap_or_default();
                 let time = rest.iter().map(|child| child.time_ps(of)).sum();
                 let room = below(left, width(time)).shrink(0.5);
                 ui.painter().rect_filled(room, 0.0, theme::current(ui).edge);
                 let about = format!("{} more, {}", rest.len(), times::time(time));
-                let id = ui.scope_id().with(("icicle rest", &*path, at));
+                let id = ui.scope_id().with(("icicle rest", &*path, index));
                 ui.interact(room, id, Sense::hover()).on_hover_text(about);
                 return;
             }
             path.push(child.title.clone());
-            self.node_ui(ui, child, below(left, own), path);
+            self.node_ui(ui, child, below(left, child_width), path);
             path.pop();
-            left += own;
+            left += child_width;
         }
     }
 
@@ -174,11 +174,11 @@ impl IcicleWalk<'_> {
                 .rect_filled(inner, 1.0, theme.text_strong.gamma_multiply(0.15));
         }
         if rect.width() >= NAMED {
-            let at = pos2(rect.left() + 5.0, rect.center().y);
+            let pos = pos2(rect.left() + 5.0, rect.center().y);
             let (font, color) = (FontId::proportional(11.5), readable_on(fill));
             elided(
                 ui.painter(),
-                at,
+                pos,
                 Align2::LEFT_CENTER,
                 &node.title,
                 rect.width() - 8.0,
@@ -190,13 +190,13 @@ impl IcicleWalk<'_> {
             .on_hover_cursor(CursorIcon::PointingHand)
             .on_hover_ui(|ui| {
                 ui.strong(&node.title);
-                let own = time(node.self_time_ps);
+                let self_time = time(node.self_time_ps);
                 let of_ops = if self.time == TreeTime::SelfTime {
                     format!(", {share} of op time")
                 } else {
                     String::new()
                 };
-                ui.label(format!("self {own}{of_ops}"));
+                ui.label(format!("self {self_time}{of_ops}"));
                 if self.time == TreeTime::Total {
                     let total = time(node.total_time_ps);
                     ui.label(format!(

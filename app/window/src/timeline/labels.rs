@@ -118,8 +118,8 @@ fn sticky_heading(list: &DrawList, trace: &OpenTrace) -> Option<TrackRow> {
         TreeItem::Group(_) if !first.folded => return None,
         _ => trace.tree.group_of(first.node)?,
     };
-    let own = list.scrolled.rows.iter().find(|row| row.node == group);
-    let is_in_sight = own.is_some_and(|row| row.y >= top);
+    let heading = list.scrolled.rows.iter().find(|row| row.node == group);
+    let is_in_sight = heading.is_some_and(|row| row.y >= top);
     (!is_in_sight).then_some(TrackRow {
         node: group,
         y: top,
@@ -229,9 +229,9 @@ fn name_ui(
     let room = area.right() - 8.0 - x;
     let size = elided_name(painter, pos2(x, y), &node.title, room, &font, color);
     let small = FontId::new(font.size.min(small_font().size), FontFamily::Proportional);
-    let small_text = |at, text: &str, room, color| {
+    let small_text = |pos, text: &str, room, color| {
         if !text.is_empty() {
-            elided(painter, at, Align2::LEFT_CENTER, text, room, &small, color);
+            elided(painter, pos, Align2::LEFT_CENTER, text, room, &small, color);
         }
     };
     let hidden = row.hidden_text().unwrap_or_default();

@@ -368,7 +368,7 @@ impl Timeline {
         let theme = colors.theme;
         let (canvas, ruler) = (areas.canvas, areas.ruler);
         let width = canvas.width();
-        let x_of = |at: Timestamp| (time.fraction(at) * f64::from(width)) as f32;
+        let x_of = |instant: Timestamp| (time.fraction(instant) * f64::from(width)) as f32;
         let area = TimeArea {
             left: 0.0,
             top: 0.0,

@@ -62,14 +62,14 @@ impl Workspace {
         if order == DeviceOrder::Host || !self.state.ordered.is_empty() {
             return;
         }
-        let found = if let DeviceOrder::Axis(_) = order {
-            let found = self.reports.get::<Collectives>();
-            found.map(|known| known.map(|collectives| order.along(&collectives.places)))
+        let devices = if let DeviceOrder::Axis(_) = order {
+            let devices = self.reports.get::<Collectives>();
+            devices.map(|known| known.map(|collectives| order.along(&collectives.places)))
         } else {
-            let found = self.reports.get::<Balance>();
-            found.map(|known| known.map(|balance| order.of(balance)))
+            let devices = self.reports.get::<Balance>();
+            devices.map(|known| known.map(|balance| order.of(balance)))
         };
-        match found {
+        match devices {
             Ok(Some(devices)) if !devices.is_empty() => {
                 self.apply(&ViewCommand::DevicesInOrder(Arc::new(devices)));
             }
@@ -201,16 +201,16 @@ impl Workspace {
         if self.ahead.key().is_some() {
             return;
         }
-        let (own, areas) = (self.trace.clone(), Arc::clone(&self.areas));
+        let (trace, areas) = (self.trace.clone(), Arc::clone(&self.areas));
         self.ahead.ask((), move |progress| {
-            own.tree.measure_load(&own.model);
-            own.find_longest();
+            trace.tree.measure_load(&trace.model);
+            trace.find_longest();
             // In a browser these would delay frames before anybody asks for them.
             if platform::IN_BROWSER {
                 return Ok(());
             }
-            let flow = own.model.flows().first();
-            let _linked = flow.map(|flow| own.model.flows_to(flow.to).count());
+            let flow = trace.model.flows().first();
+            let _linked = flow.map(|flow| trace.model.flows_to(flow.to).count());
             areas.prepare(progress)
         });
     }
