@@ -72,16 +72,16 @@ impl OpenTraces {
     ) -> Result<RequestSession> {
         let files = files(roots, asked, progress)?;
         let key = asked.key();
-        if let Some(found) = self.found(&key, &files) {
-            return Ok(found);
+        if let Some(session) = self.found(&key, &files) {
+            return Ok(session);
         }
         let mut all = locked(&self.reading);
         all.retain(|_, one| Arc::strong_count(one) > 1);
         let one = Arc::clone(all.entry(key.clone()).or_default());
         drop(all);
         let reading = locked(&one);
-        if let Some(found) = self.found(&key, &files) {
-            return Ok(found);
+        if let Some(session) = self.found(&key, &files) {
+            return Ok(session);
         }
         let mut session =
             answers::open(&asked.trace, roots.local(), asked.programs_only, progress)?;
@@ -107,10 +107,10 @@ impl OpenTraces {
 
     fn found(&self, key: &str, files: &[ListedFile]) -> Option<RequestSession> {
         let mut open = locked(&self.open);
-        let at = open
+        let index = open
             .iter()
             .position(|trace| trace.key == key && trace.files == files)?;
-        let mut trace = open.remove(at);
+        let mut trace = open.remove(index);
         let request = trace.session.for_request();
         open.push(trace);
         Some(request)

@@ -129,11 +129,11 @@ pub fn run(args: &CompareArgs, stderr: &Stderr) -> Result<CommandOutcome> {
     };
     let mut program_diff = None;
     if let Some(both) = &programs {
-        let found = programs::diff(both, stderr)?;
+        let compared = programs::diff(both, stderr)?;
         if config.is_none() && args.only.is_empty() && !args.all {
-            return programs::write(found, &args.output, &guard, stderr);
+            return programs::write(compared, &args.output, &guard, stderr);
         }
-        program_diff = found.diff_or_warning(stderr);
+        program_diff = compared.diff_or_warning(stderr);
     }
     let trace = cand.first().map_or(Path::new("trace"), |wanted| wanted.0);
     let programs = programs.as_ref().filter(|_| args.steps.is_none());

@@ -53,10 +53,10 @@ pub fn run(args: &SummarizeArgs, stderr: &Stderr) -> Result<CommandOutcome> {
             .with_sha256(true);
         runs.push(summaries::summary_of(&session, Scope::WholeTrace)?);
     }
-    if let Some(found) = unlike(&runs, &[]) {
+    if let Some(difference) = unlike(&runs, &[]) {
         let Difference {
             title, base, cand, ..
-        } = found;
+        } = difference;
         stderr.warn(&format!(
             "these runs are not alike ({title}: {base} and {cand}): comparisons with them as one side are refused"
         ));

@@ -64,15 +64,15 @@ impl McpTool for CaptureTool {
         request.output = logdir;
         let options = request.options(MOST_MS)?;
         let open = |run: &Path| opened(run, &Progress::new());
-        let found = request.record(&options, MOST_MS, &open, |_| call.goes_on())?;
-        if let Some(error) = found.nothing_sent() {
+        let recorded = request.record(&options, MOST_MS, &open, |_| call.goes_on())?;
+        if let Some(error) = recorded.nothing_sent() {
             return Err(error);
         }
-        let lacks = found.all_lacks();
-        let (found, said) = (found.capture, [found.said, lacks].concat());
-        let run = call.roots.shown(&found.run.to_string_lossy());
+        let lacks = recorded.all_lacks();
+        let (capture, said) = (recorded.capture, [recorded.said, lacks].concat());
+        let run = call.roots.shown(&capture.run.to_string_lossy());
         let trace = TraceInput {
-            path: found.run.to_string_lossy().into_owned(),
+            path: capture.run.to_string_lossy().into_owned(),
             ..TraceInput::default()
         };
         // A profile that cannot be read is kept, too: what is wrong with it is an answer.
@@ -89,7 +89,7 @@ impl McpTool for CaptureTool {
             let count = steps.as_ref().and_then(|steps| steps.in_file(file));
             count.map_or_else(String::new, |count| count.to_string())
         };
-        let hosts = found.hosts.iter().map(|HostCapture { address, result }| {
+        let hosts = capture.hosts.iter().map(|HostCapture { address, result }| {
             let [file, bytes, devices, complete, error] = match result {
                 Ok(saved) => [
                     call.roots.shown(&saved.file.to_string_lossy()),
@@ -113,11 +113,11 @@ impl McpTool for CaptureTool {
         };
         content.statement = Some(format!(
             "captured {run}: {} of {}; {findings}",
-            found.saved().count(),
-            counted(found.hosts.len() as u64, "host")
+            capture.saved().count(),
+            counted(capture.hosts.len() as u64, "host")
         ));
         content.lines.extend(said);
-        content.lines.extend(found.differences());
+        content.lines.extend(capture.differences());
         content = content.with(AnswerTable::of_texts(
             "hosts",
             [
