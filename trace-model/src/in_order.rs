@@ -4,14 +4,14 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 
-use crate::{Columns, Lane, SliceId, SliceRef, TimeRange, Timestamp, TrackId};
+use crate::{Lane, SliceId, SliceRef, TimeRange, Timestamp, TraceColumns, TrackId};
 
 /// The next slice of a lane: ordered by start, longer slices first, then upper lanes first.
 type NextSlice = Reverse<(Timestamp, Reverse<Timestamp>, SliceId)>;
 
-impl Columns {
+impl TraceColumns {
     /// Slices of a track, with their spans, that end after `from` or start at or after it, ordered by start, parents
-    /// before children. Takes `O(n log lanes)`; [`Columns::slices_on`] is for callers that need no order.
+    /// before children. Takes `O(n log lanes)`; [`TraceColumns::slices_on`] is for callers that need no order.
     pub fn slices_in_order(
         &self,
         track: TrackId,

@@ -49,7 +49,7 @@ impl LodIndex {
         }
     }
 
-    /// The mipmap of `lane`, by its index in [`TraceModel::all_lanes`](crate::Columns::all_lanes).
+    /// The mipmap of `lane`, by its index in [`TraceModel::all_lanes`](crate::TraceColumns::all_lanes).
     pub fn lane(&self, index: usize) -> &LaneMipmap {
         &self.lanes[index].0
     }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::args::{Arg, last_of_each_name};
 use crate::attrs::SliceAttr;
-use crate::model::Columns;
+use crate::model::TraceColumns;
 use crate::nesting::NO_PARENT;
 use crate::op::{Label, LabelId, OpId};
 use crate::slices::{DeviceClockColumns, NO_ARGS, SliceId};
@@ -14,7 +14,7 @@ use crate::track::{GroupId, Lane, Track, TrackId, TrackKind};
 /// One slice of a model.
 #[derive(Clone, Copy)]
 pub struct SliceRef<'a> {
-    pub(crate) model: &'a Columns,
+    pub(crate) model: &'a TraceColumns,
     pub(crate) id: SliceId,
 }
 
@@ -228,7 +228,7 @@ impl std::fmt::Debug for SliceRef<'_> {
 }
 
 /// Queries for slices.
-impl Columns {
+impl TraceColumns {
     /// One slice.
     #[inline]
     pub fn slice(&self, id: SliceId) -> SliceRef<'_> {

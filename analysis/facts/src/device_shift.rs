@@ -104,7 +104,7 @@ impl OpBorders {
         out
     }
 
-    /// Adds the ops of a lane around the instant `at`, as [`trace_model::Columns::slices_around`] finds them.
+    /// Adds the ops of a lane around the instant `at`, as [`trace_model::TraceColumns::slices_around`] finds them.
     fn add(
         &mut self,
         (last, later): (Option<SliceRef<'_>>, Option<SliceRef<'_>>),

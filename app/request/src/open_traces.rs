@@ -21,7 +21,7 @@ pub struct OpenTraces {
     /// Memory of their models.
     most_bytes: usize,
     /// The one asked about last comes last.
-    open: Mutex<Vec<OpenTrace>>,
+    open: Mutex<Vec<KeptTrace>>,
     /// Held while a trace is read, so that two calls do not read the same.
     reading: Mutex<BTreeMap<String, Arc<Mutex<()>>>>,
 }
@@ -38,7 +38,7 @@ pub struct AskedTrace {
 }
 
 #[derive(Debug)]
-struct OpenTrace {
+struct KeptTrace {
     key: String,
     files: Vec<ListedFile>,
     session: Session,
@@ -95,7 +95,7 @@ impl OpenTraces {
             return Err(roots.outside(outside));
         }
         let request = session.for_request();
-        self.keep(OpenTrace {
+        self.keep(KeptTrace {
             key,
             files,
             bytes: bytes_of(session.model()),
@@ -116,7 +116,7 @@ impl OpenTraces {
         Some(request)
     }
 
-    fn keep(&self, trace: OpenTrace) {
+    fn keep(&self, trace: KeptTrace) {
         let mut open = locked(&self.open);
         open.retain(|other| other.key != trace.key);
         open.push(trace);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use analysis::hints::Hints;
-use analysis::reports::summary::verdict::Verdict;
+use analysis::reports::summary::verdict::RunVerdict;
 use analysis::{
     ANALYSES, Analysis, AnalysisError, Context, Options, Report, ReportCache, Scope, host_event_use,
 };
@@ -194,7 +194,7 @@ impl Session {
     pub fn limit(&self, scope: Scope) -> Option<String> {
         let hints = self.report::<Hints>(scope).ok();
         let limit = hints.and_then(|hints| Some(hints.limit.as_ref()?.statement.clone()));
-        let verdict = || Some(self.report::<Verdict>(scope).ok()?.statement.clone());
+        let verdict = || Some(self.report::<RunVerdict>(scope).ok()?.statement.clone());
         limit.or_else(verdict)
     }
 

@@ -449,7 +449,8 @@ impl TraceBuilder {
         self.flows.points.push(points);
     }
 
-    /// Says that slices or flows are left out because nobody asked for them: see [`Columns::is_partial`](crate::Columns).
+    /// Says that slices or flows are left out because nobody asked for them: see
+    /// [`is_partial`](crate::TraceColumns::is_partial).
     pub fn set_partial(&mut self) {
         self.is_partial = true;
     }

@@ -6,7 +6,7 @@ use super::track::NO_ROW;
 use crate::builder::{FlowEnd, PendingFlows, SliceKey};
 use crate::flow::{Flow, FlowPoint, FlowRole, UnlinkedFlows};
 use crate::import_log::{ImportLog, IssueKind};
-use crate::model::Columns;
+use crate::model::TraceColumns;
 use crate::slice_ref::SliceRef;
 use crate::slices::SliceId;
 use crate::time::{Picos, Timestamp};
@@ -32,7 +32,7 @@ impl Rows {
 
 /// Converts all flows; those with only one end are counted in the log.
 pub(super) fn to_rows(
-    model: &mut Columns,
+    model: &mut TraceColumns,
     flows: PendingFlows,
     rows_of: &[Rows],
     shifts: &[i64],
@@ -126,7 +126,12 @@ fn row_of(rows_of: &[Rows], SliceKey { track, index }: SliceKey) -> Option<Slice
     rows_of[track.index()].of(index).map(SliceId)
 }
 
-fn resolve(model: &Columns, rows_of: &[Rows], shifts: &[i64], end: FlowEnd) -> Option<SliceId> {
+fn resolve(
+    model: &TraceColumns,
+    rows_of: &[Rows],
+    shifts: &[i64],
+    end: FlowEnd,
+) -> Option<SliceId> {
     let shifted = |track: TrackId, time: Timestamp| {
         time + Picos::from_ps(shifts[model.group(model.track(track).group).source.index()])
     };

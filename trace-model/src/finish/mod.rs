@@ -19,7 +19,7 @@ use crate::counters::CounterSeries;
 use crate::flow::Flows;
 use crate::import_log::{ImportLog, IssueKind};
 use crate::index::ModelIndex;
-use crate::model::{Columns, TraceModel};
+use crate::model::{TraceColumns, TraceModel};
 use crate::source::Source;
 use crate::time::{Picos, TimeRange, Timestamp};
 use crate::track::{Track, TrackId};
@@ -85,7 +85,7 @@ impl TraceBuilder {
         } = merged;
         table.freeze();
         let index = ModelIndex::new(&self.groups, &self.tracks, &lanes, &counters, &self.strings);
-        let mut model = Columns {
+        let mut model = TraceColumns {
             strings: self.strings,
             sources: self.sources,
             groups: self.groups,

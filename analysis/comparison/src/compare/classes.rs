@@ -12,7 +12,7 @@ use std::borrow::Cow;
 
 use facts::largest_number_first;
 
-use super::summary::{ClassTimes, RunFacts, StepFacts, Summary};
+use super::summary::{ClassTimes, StepFacts, Summary, SummaryFacts};
 
 /// Runs of both sides, each with steps of one class.
 pub struct MatchedClasses<'a> {
@@ -213,7 +213,7 @@ impl Summary {
             ops_not_listed,
         } = class;
         Self {
-            facts: RunFacts {
+            facts: SummaryFacts {
                 programs,
                 ..self.facts
             },

@@ -24,7 +24,8 @@ pub enum Weight {
 
 /// Something in which two runs differ.
 #[engine::row(derived)]
-pub struct Difference {
+#[schemars(rename = "Difference")]
+pub struct RunDifference {
     /// Stable name: `device_type`, `module_fingerprint` …
     pub id: &'static str,
     /// Display name.
@@ -79,7 +80,7 @@ const FEWER_STEPS: f64 = 0.9;
 /// Differences that concern the work; the others concern how it was recorded or built.
 const WORK: [&str; 5] = ["device_type", "device_count", "program", "shapes", "steps"];
 
-impl Difference {
+impl RunDifference {
     /// Whether the runs did not do the same work.
     pub fn is_other_work(&self) -> bool {
         self.weight >= Weight::OtherWork && WORK.contains(&self.id)
@@ -87,7 +88,11 @@ impl Difference {
 }
 
 /// The differences between two runs, most important first. Names in `require` prevent a comparison.
-pub(crate) fn differences(base: &Summary, cand: &Summary, require: &[String]) -> Vec<Difference> {
+pub(crate) fn differences(
+    base: &Summary,
+    cand: &Summary,
+    require: &[String],
+) -> Vec<RunDifference> {
     let mut differences = KnownDifferences {
         require,
         out: Vec::new(),
@@ -140,7 +145,7 @@ fn health(run: &Summary, other: &Summary) -> String {
 }
 
 /// `device (TPU v5 Lite against TPU v6 Lite), devices (1 against 4)`
-pub(super) fn differing(differences: Vec<&Difference>) -> String {
+pub(super) fn differing(differences: Vec<&RunDifference>) -> String {
     joined(
         differences.into_iter().map(|difference| {
             format!(
@@ -196,7 +201,7 @@ pub(crate) fn unknown(base: &Summary, cand: &Summary) -> Vec<&'static str> {
 
 struct KnownDifferences<'a> {
     require: &'a [String],
-    out: Vec<Difference>,
+    out: Vec<RunDifference>,
 }
 
 impl KnownDifferences<'_> {
@@ -228,7 +233,7 @@ impl KnownDifferences<'_> {
         } else {
             weight
         };
-        self.out.push(Difference {
+        self.out.push(RunDifference {
             id,
             title,
             base,

@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use engine::Environment;
 use facts::{EnvironmentChange, EnvironmentSide, environment_changes};
 
-use super::summary::{RunFacts, Summary};
+use super::summary::{Summary, SummaryFacts};
 
-impl RunFacts {
+impl SummaryFacts {
     /// `SIMULATED by ASTRA-sim`; `None` if times were measured.
     pub fn badge(&self) -> Option<String> {
         self.simulator

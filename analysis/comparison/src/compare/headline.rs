@@ -8,7 +8,7 @@ use super::change::{ChangeVerdict, ENOUGH_RUNS, MetricChange};
 use super::comparable::{UNKNOWN, differing};
 use super::comparison::Comparison;
 use super::run_loop::{LoopChange, signed};
-use super::{Difference, Weight};
+use super::{RunDifference, Weight};
 
 /// The headline: whether the runs did the same work, the time of the loop, the median step, and what changed.
 pub(super) fn statement(comparison: &Comparison) -> String {
@@ -101,10 +101,11 @@ impl Comparison {
                 .iter()
                 .filter(|difference| difference.weight == Weight::Incomparable)
         };
-        let differ = |differences: Vec<&Difference>, what: &str| {
+        let differ = |differences: Vec<&RunDifference>, what: &str| {
             // What is not known of a capture that lost something may be the same.
-            let is_unknown =
-                |difference: &&Difference| difference.base == UNKNOWN || difference.cand == UNKNOWN;
+            let is_unknown = |difference: &&RunDifference| {
+                difference.base == UNKNOWN || difference.cand == UNKNOWN
+            };
             let reason = self
                 .loss()
                 .filter(|_| differences.iter().any(is_unknown))

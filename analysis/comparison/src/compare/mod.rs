@@ -75,7 +75,7 @@ pub use change::{ChangeVerdict, ENOUGH_RUNS, MetricChange, ShiftEstimate, TestOp
 pub use change_point::{ChangePoint, FEWEST_RUNS, RunLevels};
 pub use classes::{MatchedClasses, matched_classes};
 pub use collect::tool;
-pub use comparable::{Difference, Weight, other_series};
+pub use comparable::{RunDifference, Weight, other_series};
 pub use comparison::{
     BoundSides, CompareBrief, CompareOptions, Comparison, ComparisonSide, PredictedOp,
     PredictionError, SeriesChange, ValueChange,
@@ -93,8 +93,8 @@ pub(crate) use run_values::KnownValue;
 pub use saved::SummaryError;
 pub use several::{RUNS_SCHEMA, from_json, is_meant, to_json};
 pub use summary::{
-    ClassTimes, HealthFact, OpTimes, ProgramFacts, RestTimes, RunFacts, RunValue, SCHEMA,
-    StepFacts, StepSeries, Summary, SummaryInput, thinned,
+    ClassTimes, HealthFact, OpTimes, ProgramFacts, RestTimes, RunValue, SCHEMA, StepFacts,
+    StepSeries, Summary, SummaryFacts, SummaryInput, thinned,
 };
 pub(crate) use table::word_of_change;
 pub use uses::{GroupChange, TimesOfSides, UseChange};
@@ -167,7 +167,7 @@ pub fn compare(base: &[Summary], cand: &[Summary], options: &CompareOptions) -> 
 }
 
 /// The first difference that keeps several runs from being taken together as one side.
-pub fn unlike(runs: &[Summary], require: &[String]) -> Option<Difference> {
+pub fn unlike(runs: &[Summary], require: &[String]) -> Option<RunDifference> {
     let (first, others) = runs.split_first()?;
     let mut differing = others
         .iter()
@@ -182,9 +182,9 @@ fn unlike_side(
     side: &str,
     runs: &[Summary],
     require: &[String],
-) -> Option<Difference> {
+) -> Option<RunDifference> {
     let difference = unlike(runs, require)?;
-    Some(Difference {
+    Some(RunDifference {
         id,
         title: kept(&format!("{} within {side}", difference.title)),
         why: UNLIKE_RUNS,
@@ -243,7 +243,7 @@ impl Comparison {
     }
 
     /// Differences because of which the runs did not do the same work.
-    pub fn other_work(&self) -> impl Iterator<Item = &Difference> {
+    pub fn other_work(&self) -> impl Iterator<Item = &RunDifference> {
         self.differences
             .iter()
             .filter(|difference| difference.is_other_work())

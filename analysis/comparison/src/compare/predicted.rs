@@ -11,7 +11,7 @@ use hardware::chips::Chip;
 
 use super::MetricChange;
 use super::attribution::OpChange;
-use super::comparable::{Difference, Weight};
+use super::comparable::{RunDifference, Weight};
 use super::comparison::{Comparison, PredictedOp, PredictionError};
 use super::run_loop::signed;
 use super::summary::Summary;
@@ -48,7 +48,7 @@ pub fn are_computed<'a>(runs: impl Iterator<Item = &'a Summary>) -> bool {
 /// Some differences that prevent a comparison of two measurements do not prevent one with a prediction: one simulated
 /// device represents all, and a simulator runs one step.
 pub(super) fn weigh(
-    differences: &mut Vec<Difference>,
+    differences: &mut Vec<RunDifference>,
     simulator: (&str, bool),
     required: &[String],
 ) {
@@ -79,7 +79,7 @@ pub(super) fn weigh(
         let [a, b] = sides;
         [b, a]
     };
-    differences.push(Difference {
+    differences.push(RunDifference {
         id: "simulator",
         title: "Made by",
         base,
@@ -91,7 +91,7 @@ pub(super) fn weigh(
 }
 
 /// Whether both are known and different chips.
-fn are_chips(difference: &Difference) -> bool {
+fn are_chips(difference: &RunDifference) -> bool {
     let chips =
         [&difference.base, &difference.cand].map(|name| Chip::named(name).map(|chip| &chip.id));
     chips[0].is_some() && chips[1].is_some() && chips[0] != chips[1]

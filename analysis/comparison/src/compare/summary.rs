@@ -35,7 +35,7 @@ pub struct Summary {
     #[serde(skip)]
     pub saved_in: Option<String>,
     /// Facts that must agree for a comparison to be meaningful.
-    pub facts: RunFacts,
+    pub facts: SummaryFacts,
     /// The steps that the values come from.
     pub steps: StepFacts,
     /// Values of each step.
@@ -111,7 +111,7 @@ pub struct SummaryInput {
 /// Facts that must agree. `None` if the capture does not have the fact.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct RunFacts {
+pub struct SummaryFacts {
     /// `TPU v6 Lite`.
     pub device_type: Option<String>,
     /// Number of `TensorCore`s.

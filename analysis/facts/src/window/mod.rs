@@ -267,8 +267,8 @@ fn extent_of(
 }
 
 /// Slices of a track that overlap a window of its core in the scope of `cx`, with their spans in it, in the order of
-/// [`spans_by_time`](trace_model::Columns::spans_by_time). For the whole trace everything belongs to it: an instant at the
-/// very end would lie outside the half-open window, and so would a program before the first op.
+/// [`spans_by_time`](trace_model::TraceColumns::spans_by_time). For the whole trace everything belongs to it: an instant at
+/// the very end would lie outside the half-open window, and so would a program before the first op.
 pub fn slices_of_window<'a>(
     cx: &Context<'a>,
     track: TrackId,

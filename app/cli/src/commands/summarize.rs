@@ -1,7 +1,7 @@
 //! `systole summarize`: saves what a comparison needs of a run.
 
 use super::prelude::*;
-use analysis::compare::{Difference, to_json, unlike};
+use analysis::compare::{RunDifference, to_json, unlike};
 
 use request::summaries;
 /// Arguments of the command.
@@ -54,7 +54,7 @@ pub fn run(args: &SummarizeArgs, stderr: &Stderr) -> Result<CommandOutcome> {
         runs.push(summaries::summary_of(&session, Scope::WholeTrace)?);
     }
     if let Some(difference) = unlike(&runs, &[]) {
-        let Difference {
+        let RunDifference {
             title, base, cand, ..
         } = difference;
         stderr.warn(&format!(

@@ -11,7 +11,7 @@ use analysis::facts::TimeUse;
 use analysis::hints::{Hints, HintsReport, LoopLimit, OutsideLoop};
 use analysis::reports::summary::doctor::{IMPOSSIBLE_RATES, SESSIONS_APART};
 use analysis::reports::summary::targets::{Target, TargetColor, Targets};
-use analysis::reports::summary::verdict::{Verdict, VerdictReport};
+use analysis::reports::summary::verdict::{RunVerdict, VerdictReport};
 use analysis::reports::{
     Balance, CaptureFinding, Doctor, Ops, Overlap, OverlapReport, StepPart, StepParts, Steps,
     Utilization, UtilizationReport,
@@ -147,7 +147,7 @@ impl Overview {
         let findings = reports
             .with::<Doctor, _>(|report| report.findings.clone())
             .unwrap_or_default();
-        let verdict = reports.with::<Verdict, _>(Clone::clone);
+        let verdict = reports.with::<RunVerdict, _>(Clone::clone);
         let hints = reports.with::<Hints, _>(Clone::clone);
         Self {
             ran: WhatRan::of(reports, session),

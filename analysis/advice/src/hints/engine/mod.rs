@@ -10,7 +10,7 @@ mod same;
 use facts::Framework;
 use facts::prelude::*;
 use run_reports::summary::targets::Targets;
-use run_reports::summary::verdict::Verdict;
+use run_reports::summary::verdict::RunVerdict;
 
 use super::finding::{Finding, PossibleSaving};
 use super::report::{
@@ -62,7 +62,7 @@ pub(super) fn run(facts: &HintFacts<'_>, rules: &[&'static Rule]) -> Result<Hint
                 share_of_step(saving, step.ps).is_none_or(|part| part >= WORTHWHILE)
             })
     });
-    let verdict = facts.report::<Verdict>()?;
+    let verdict = facts.report::<RunVerdict>()?;
     let whole_loop = Loop::of(facts)?;
     // The verdict is about the whole window: what it names may lie outside the steps, where a hint on them saves nothing.
     let is_of_loop = |id| {

@@ -78,7 +78,7 @@ pub struct CoreOps {
     /// The core.
     #[serde(skip)]
     pub core: GroupId,
-    /// Its name (`/device:TPU:0`), see [`trace_model::Columns::device_name`].
+    /// Its name (`/device:TPU:0`), see [`trace_model::TraceColumns::device_name`].
     #[column(id = "device")]
     pub name: String,
     /// The `N` in that name.

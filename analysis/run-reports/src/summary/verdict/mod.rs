@@ -29,7 +29,7 @@ pub use findings::VerdictFinding;
 const MOSTLY_IDLE: Percent = Percent(50.0);
 
 /// The analysis `verdict`.
-pub struct Verdict;
+pub struct RunVerdict;
 
 /// What limits the program.
 #[engine::reported]
@@ -55,7 +55,7 @@ impl VerdictReport {
     }
 }
 
-impl Analysis for Verdict {
+impl Analysis for RunVerdict {
     type Report = VerdictReport;
     const ID: &str = "verdict";
     const TITLE: &str = "Verdict";
