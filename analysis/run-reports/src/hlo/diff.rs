@@ -117,49 +117,7 @@ pub fn diff(
     ];
     let are_ops = [&a, &b].map(|it| it.origin == ProgramOrigin::OpTexts);
     let mut parts = ChangedParts::default();
-    let mut rows = Vec::new();
-    for &pair in matched.pairs.iter().filter(|pair| !pair.is_same) {
-        rows.push(DifferenceRow {
-            difference: Difference::Changed,
-            what: change(modules, pair, &mut parts),
-            first: op(&a, pair.first),
-            second: op(&b, pair.second),
-        });
-    }
-    let only = |difference, program: &TimedProgram, id: InstructionId| {
-        let op = op(program, id);
-        let shape = program
-            .module
-            .instruction(id)
-            .and_then(|it| it.shape.as_deref());
-        let is_first = difference == Difference::OnlyFirst;
-        DifferenceRow {
-            difference,
-            what: shape.map(types),
-            first: op.clone().filter(|_| is_first),
-            second: op.filter(|_| !is_first),
-        }
-    };
-    rows.extend(divided_fusions(&matched, &a, &b));
-    let only_a = matched
-        .only_first
-        .iter()
-        .map(|&id| only(Difference::OnlyFirst, &a, id));
-    let only_b = matched
-        .only_second
-        .iter()
-        .map(|&id| only(Difference::OnlySecond, &b, id));
-    rows.extend(only_a.chain(only_b));
-    rows.sort_by(|x, y| {
-        let bytes = |row: &DifferenceRow| row.any().and_then(|op| op.bytes);
-        let name = |row: &DifferenceRow| row.any().map(|op| op.name.clone());
-        let rest = || (x.difference, name(x)).cmp(&(y.difference, name(y)));
-        y.time_ps()
-            .cmp(&x.time_ps())
-            .then_with(|| is_plumbing(x).cmp(&is_plumbing(y)))
-            .then_with(|| bytes(y).cmp(&bytes(x)))
-            .then_with(rest)
-    });
+    let rows = rows(&matched, [&a, &b], &mut parts);
     let unheld = Err("the capture does not hold it".to_owned());
     let peak_of = |side: usize| {
         if are_ops[side] {
@@ -198,6 +156,59 @@ pub fn diff(
         peak_change_bytes,
         notes,
     })
+}
+
+/// What differs, the longest first.
+fn rows(
+    matched: &ProgramMatch,
+    [a, b]: [&TimedProgram; 2],
+    parts: &mut ChangedParts,
+) -> Vec<DifferenceRow> {
+    let modules = [&*a.module, &*b.module];
+    let mut rows = Vec::new();
+    for &pair in matched.pairs.iter().filter(|pair| !pair.is_same) {
+        rows.push(DifferenceRow {
+            difference: Difference::Changed,
+            what: change(modules, pair, parts),
+            first: op(a, pair.first),
+            second: op(b, pair.second),
+        });
+    }
+    let only = |difference, program: &TimedProgram, id: InstructionId| {
+        let op = op(program, id);
+        let shape = program
+            .module
+            .instruction(id)
+            .and_then(|it| it.shape.as_deref());
+        let is_first = difference == Difference::OnlyFirst;
+        DifferenceRow {
+            difference,
+            what: shape.map(types),
+            first: op.clone().filter(|_| is_first),
+            second: op.filter(|_| !is_first),
+        }
+    };
+    rows.extend(divided_fusions(matched, a, b));
+    let only_a = matched
+        .only_first
+        .iter()
+        .map(|&id| only(Difference::OnlyFirst, a, id));
+    let only_b = matched
+        .only_second
+        .iter()
+        .map(|&id| only(Difference::OnlySecond, b, id));
+    rows.extend(only_a.chain(only_b));
+    rows.sort_by(|x, y| {
+        let bytes = |row: &DifferenceRow| row.any().and_then(|op| op.bytes);
+        let name = |row: &DifferenceRow| row.any().map(|op| op.name.clone());
+        let rest = || (x.difference, name(x)).cmp(&(y.difference, name(y)));
+        y.time_ps()
+            .cmp(&x.time_ps())
+            .then_with(|| is_plumbing(x).cmp(&is_plumbing(y)))
+            .then_with(|| bytes(y).cmp(&bytes(x)))
+            .then_with(rest)
+    });
+    rows
 }
 
 /// Most names that a difference lists.
