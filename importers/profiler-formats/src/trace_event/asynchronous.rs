@@ -166,6 +166,32 @@ pub(super) struct AddedAsyncSpans {
     pub end_args: Vec<(u64, u64)>,
 }
 
+impl AddedAsyncSpans {
+    /// Adds the slice of a span that ends with `event`.
+    fn end(
+        &mut self,
+        mut span: OpenSpan,
+        event: &AsyncEvent,
+        events: &[AsyncEvent],
+        builder: &mut TraceBuilder,
+    ) {
+        span.end_step(events, event.at, builder);
+        let begin = &events[span.begin];
+        let handle = begin.args.or(event.args);
+        if let (Some(first), Some(second)) = (begin.args, event.args) {
+            self.end_args.push((first, second));
+        }
+        let range = TimeRange::new(begin.at, event.at.max(begin.at));
+        builder.add_slice(
+            span.track,
+            SliceSpec {
+                args: handle,
+                ..SliceSpec::new(range, begin.label)
+            },
+        );
+    }
+}
+
 /// Adds all spans, on separate tracks except for lines of devices.
 pub(super) fn build(
     asynchronous: AsyncEvents,
@@ -208,21 +234,7 @@ pub(super) fn build(
                 });
                 continue;
             };
-            let mut span = stack.remove(index);
-            span.end_step(&events, event.at, builder);
-            let begin = &events[span.begin];
-            let handle = begin.args.or(event.args);
-            if let (Some(first), Some(second)) = (begin.args, event.args) {
-                spans.end_args.push((first, second));
-            }
-            let range = TimeRange::new(begin.at, event.at.max(begin.at));
-            builder.add_slice(
-                span.track,
-                SliceSpec {
-                    args: handle,
-                    ..SliceSpec::new(range, begin.label)
-                },
-            );
+            spans.end(stack.remove(index), event, &events, builder);
             continue;
         }
         let outermost = stack
