@@ -159,12 +159,7 @@ pub fn run(args: &CompareArgs, stderr: &Stderr) -> Result<CommandOutcome> {
         comparison: &comparison,
         gates: report.as_ref(),
         trace,
-        shown: match &args.only[..] {
-            _ if args.all => ShownTables::All,
-            _ if args.why => ShownTables::Why,
-            [] => ShownTables::Screen,
-            ids => ShownTables::Only(ids),
-        },
+        shown: shown(args),
     };
     check_names(&args.only, &comparison)?;
     output::write(&compared, &args.output, &guard, stderr)?;
@@ -183,16 +178,29 @@ pub fn run(args: &CompareArgs, stderr: &Stderr) -> Result<CommandOutcome> {
     {
         return Ok(outcome);
     }
-    Ok(
-        match (
-            not_the_same(&comparison, config.as_ref()),
-            doubt(&comparison),
-        ) {
-            (Some(why), _) if !args.judge.exit_zero => CommandOutcome::Inconclusive(why),
-            (_, Some(why)) if args.output.strict => CommandOutcome::Inconclusive(why),
-            _ => CommandOutcome::Done,
-        },
-    )
+    Ok(outcome_without_gates(args, &comparison, config.as_ref()))
+}
+
+fn shown(args: &CompareArgs) -> ShownTables<'_> {
+    match &args.only[..] {
+        _ if args.all => ShownTables::All,
+        _ if args.why => ShownTables::Why,
+        [] => ShownTables::Screen,
+        ids => ShownTables::Only(ids),
+    }
+}
+
+/// The outcome where no gate decides it.
+fn outcome_without_gates(
+    args: &CompareArgs,
+    comparison: &Comparison,
+    config: Option<&GateConfig>,
+) -> CommandOutcome {
+    match (not_the_same(comparison, config), doubt(comparison)) {
+        (Some(why), _) if !args.judge.exit_zero => CommandOutcome::Inconclusive(why),
+        (_, Some(why)) if args.output.strict => CommandOutcome::Inconclusive(why),
+        _ => CommandOutcome::Done,
+    }
 }
 
 /// That the comparison has tables with these ids.
