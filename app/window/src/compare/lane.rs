@@ -211,16 +211,8 @@ fn parts_of(compared: Option<&TraceCorrespondence>, delta: &TimeDelta) -> Vec<St
         .collect()
 }
 
-/// A shape with its change and, if there is room, the changes of its parts below.
-fn delta_ui(
-    painter: &Painter,
-    canvas: Rect,
-    delta: &TimeDelta,
-    tone: Option<DeltaTone>,
-    parts: impl FnOnce() -> Vec<String>,
-    theme: &Theme,
-) {
-    let color = theme.slice(tone.unwrap_or(DeltaTone::Noise).color());
+/// Joins the same steps of both timelines.
+fn paint_shape(painter: &Painter, canvas: Rect, delta: &TimeDelta, fill: Color32, theme: &Theme) {
     let (top, bottom) = (canvas.top() + 3.0, canvas.bottom() - 3.0);
     let x = |x: f32| canvas.left() + x;
     let gap = if delta.top.1 - delta.top.0 > 6.0 {
@@ -237,12 +229,26 @@ fn delta_ui(
     ];
     painter.add(Shape::convex_polygon(
         corners,
-        color.fill,
+        fill,
         if gap > 0.0 { border } else { Stroke::NONE },
     ));
+}
+
+/// A shape with its change and, if there is room, the changes of its parts below.
+fn delta_ui(
+    painter: &Painter,
+    canvas: Rect,
+    delta: &TimeDelta,
+    tone: Option<DeltaTone>,
+    parts: impl FnOnce() -> Vec<String>,
+    theme: &Theme,
+) {
+    let color = theme.slice(tone.unwrap_or(DeltaTone::Noise).color());
+    paint_shape(painter, canvas, delta, color.fill, theme);
     let Some(tone) = tone else { return };
     // The horizontal range inside the shape at the upper and the lower edge of the text.
-    let x_between = |(above, below): (f32, f32), share: f32| x(above + (below - above) * share);
+    let x_between =
+        |(above, below): (f32, f32), share: f32| canvas.left() + above + (below - above) * share;
     let edges = [(delta.top.0, delta.bottom.0), (delta.top.1, delta.bottom.1)];
     let left = x_between(edges[0], 0.3)
         .max(x_between(edges[0], 0.7))

@@ -19,18 +19,8 @@ impl TraceComparison {
     ) {
         let rect = ui.available_rect_before_wrap();
         // Timelines that move together share one minimap, one filter and one ruler.
-        let label_width = first.state.label_width;
         let shares_head = self.link.lock != ViewLock::Free;
-        let areas = if self.is_interleaved {
-            let height = TimelineHead::slim(first.state.draws(TimelineLayer::Minimap)).height();
-            areas::ComparisonAreas::interleaved(
-                rect,
-                label_width,
-                [height, if shares_head { 0.0 } else { height }],
-            )
-        } else {
-            areas::ComparisonAreas::of(rect, label_width, self.split)
-        };
+        let areas = self.areas(first, rect, shares_head);
         let rows = self.is_interleaved.then(|| {
             let [a, b] = [&*first, &self.second].map(|workspace| {
                 (
@@ -87,23 +77,7 @@ impl TraceComparison {
             self.pointer = hovered;
             ui.ctx().request_repaint();
         }
-        let compared = self.compared.latest();
-        for side in TraceSide::BOTH {
-            let sides = if side == TraceSide::A {
-                [&*first, &self.second]
-            } else {
-                [&self.second, &*first]
-            };
-            lane::head_ui(
-                ui,
-                areas.heads[side.index()],
-                sides,
-                side,
-                side == self.link.focus,
-                compared,
-                out,
-            );
-        }
+        self.heads_ui(ui, first, &areas, out);
         lane::lane_ui(
             ui,
             &areas,
@@ -115,6 +89,46 @@ impl TraceComparison {
         if self.compared.is_running() {
             ui.ctx()
                 .request_repaint_after(std::time::Duration::from_millis(100));
+        }
+    }
+
+    fn areas(&self, first: &Workspace, rect: Rect, shares_head: bool) -> areas::ComparisonAreas {
+        let label_width = first.state.label_width;
+        if self.is_interleaved {
+            let height = TimelineHead::slim(first.state.draws(TimelineLayer::Minimap)).height();
+            areas::ComparisonAreas::interleaved(
+                rect,
+                label_width,
+                [height, if shares_head { 0.0 } else { height }],
+            )
+        } else {
+            areas::ComparisonAreas::of(rect, label_width, self.split)
+        }
+    }
+
+    fn heads_ui(
+        &self,
+        ui: &mut Ui,
+        first: &Workspace,
+        areas: &areas::ComparisonAreas,
+        out: &mut AppCommands,
+    ) {
+        let compared = self.compared.latest();
+        for side in TraceSide::BOTH {
+            let sides = if side == TraceSide::A {
+                [first, &self.second]
+            } else {
+                [&self.second, first]
+            };
+            lane::head_ui(
+                ui,
+                areas.heads[side.index()],
+                sides,
+                side,
+                side == self.link.focus,
+                compared,
+                out,
+            );
         }
     }
 

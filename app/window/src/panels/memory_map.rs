@@ -3,7 +3,7 @@
 
 use super::prelude::*;
 use analysis::reports::Buffers;
-use analysis::reports::memory::buffers::{BufferMap, BuffersReport, buffer_map};
+use analysis::reports::memory::buffers::{BufferBox, BufferMap, BuffersReport, buffer_map};
 
 use super::table::{RowReactions, SortedTable};
 use super::tables::one_table_ui;
@@ -267,7 +267,7 @@ fn boxes_ui(
     painter.rect_filled(rect, 2.0, theme.canvas);
     let width = rect.width() / map.instructions.len().max(1) as f32;
     let height = |bytes: u64| rect.height() * (bytes as f32 / map.heap_bytes.max(1) as f32);
-    let place = |boxed: &analysis::reports::memory::buffers::BufferBox| {
+    let place = |boxed: &BufferBox| {
         let bottom = rect.bottom() - height(boxed.offset);
         let (left, right) = (
             rect.left() + width * boxed.from as f32,
@@ -279,33 +279,7 @@ fn boxes_ui(
         )
     };
     for boxed in &map.boxes {
-        let area = place(boxed);
-        let name = boxed
-            .buffer
-            .instruction
-            .split('{')
-            .next()
-            .unwrap_or_default();
-        let fill = theme.slice(ColorKey::of_name(name)).fill;
-        let inner = if area.width() > 4.0 && area.height() > 4.0 {
-            area.shrink(0.5)
-        } else {
-            area
-        };
-        painter.rect_filled(inner, 0.0, fill);
-        if area.width() > 46.0 && area.height() > 12.0 {
-            let start = pos2(area.left() + 4.0, area.center().y);
-            let font = FontId::proportional(10.5);
-            elided(
-                &painter,
-                start,
-                Align2::LEFT_CENTER,
-                name,
-                area.width() - 6.0,
-                &font,
-                readable_on(fill),
-            );
-        }
+        paint_box(&painter, theme, boxed, place(boxed));
     }
     let x = rect.left() + width * (cursor as f32 + 0.5);
     painter.vline(x, rect.y_range(), (1.5, theme.text_strong));
@@ -328,38 +302,71 @@ fn boxes_ui(
     }
     response
         .on_hover_cursor(CursorIcon::PointingHand)
-        .on_hover_ui_at_pointer(|ui| {
-            ui.strong(&boxed.buffer.instruction);
-            let bytes = |bytes: u64| number(bytes as f64, Unit::Bytes);
-            ui.label(format!(
-                "{} at offset {}",
-                bytes(boxed.buffer.bytes),
-                bytes(boxed.offset)
-            ));
-            ui.label(format!(
-                "of these padding: {}",
-                boxed.buffer.element_bytes.map_or_else(
-                    || "not known".to_owned(),
-                    |elements| bytes(boxed.buffer.bytes.saturating_sub(elements)),
-                )
-            ));
-            let name = |index: usize| {
-                map.instructions
-                    .get(index)
-                    .map_or("the end", String::as_str)
-            };
-            ui.label(format!("from {} to {}", name(boxed.from), name(boxed.to)));
-            for text in [
-                &boxed.buffer.shape,
-                &boxed.buffer.op_name,
-                &boxed.buffer.source,
-            ]
-            .into_iter()
-            .flatten()
-            {
-                ui.weak(text);
-            }
-        });
+        .on_hover_ui_at_pointer(|ui| about_box_ui(ui, map, boxed));
+}
+
+/// Paints a buffer, with its name where there is room.
+fn paint_box(painter: &egui::Painter, theme: &Theme, boxed: &BufferBox, area: Rect) {
+    let name = boxed
+        .buffer
+        .instruction
+        .split('{')
+        .next()
+        .unwrap_or_default();
+    let fill = theme.slice(ColorKey::of_name(name)).fill;
+    let inner = if area.width() > 4.0 && area.height() > 4.0 {
+        area.shrink(0.5)
+    } else {
+        area
+    };
+    painter.rect_filled(inner, 0.0, fill);
+    if area.width() > 46.0 && area.height() > 12.0 {
+        let start = pos2(area.left() + 4.0, area.center().y);
+        let font = FontId::proportional(10.5);
+        elided(
+            painter,
+            start,
+            Align2::LEFT_CENTER,
+            name,
+            area.width() - 6.0,
+            &font,
+            readable_on(fill),
+        );
+    }
+}
+
+/// The tooltip of a buffer.
+fn about_box_ui(ui: &mut Ui, map: &BufferMap, boxed: &BufferBox) {
+    ui.strong(&boxed.buffer.instruction);
+    let bytes = |bytes: u64| number(bytes as f64, Unit::Bytes);
+    ui.label(format!(
+        "{} at offset {}",
+        bytes(boxed.buffer.bytes),
+        bytes(boxed.offset)
+    ));
+    ui.label(format!(
+        "of these padding: {}",
+        boxed.buffer.element_bytes.map_or_else(
+            || "not known".to_owned(),
+            |elements| bytes(boxed.buffer.bytes.saturating_sub(elements)),
+        )
+    ));
+    let name = |index: usize| {
+        map.instructions
+            .get(index)
+            .map_or("the end", String::as_str)
+    };
+    ui.label(format!("from {} to {}", name(boxed.from), name(boxed.to)));
+    for text in [
+        &boxed.buffer.shape,
+        &boxed.buffer.op_name,
+        &boxed.buffer.source,
+    ]
+    .into_iter()
+    .flatten()
+    {
+        ui.weak(text);
+    }
 }
 
 /// The command that goes to the slices of the instruction that defines a buffer (`copy-start{0}`).

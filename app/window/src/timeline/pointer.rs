@@ -63,18 +63,7 @@ impl Timeline {
         self.hovered = pointer.map(|pos| window.time.time_at(share_of(pos)));
         self.hands.read(ui, &touch, state, out);
         self.hovered_track = self.track_below_pointer(ui, trace, areas);
-        if let Some(zoom_box) = self.hands.zoom_box() {
-            let painter = ui.painter_at(areas.canvas);
-            let accent = theme::current(ui).accent;
-            painter.rect_filled(zoom_box, 0.0, accent.gamma_multiply(0.18));
-            painter.rect_stroke(zoom_box, 0.0, (1.5, accent), StrokeKind::Inside);
-        } else if response.hovered() {
-            match state.mouse {
-                MouseMode::Zoom => ui.ctx().set_cursor_icon(CursorIcon::ZoomIn),
-                MouseMode::Pan => ui.ctx().set_cursor_icon(CursorIcon::Grab),
-                MouseMode::Select | MouseMode::Time => {}
-            }
-        }
+        self.mouse_mode_ui(ui, areas.canvas, state.mouse, response.hovered());
 
         if let Some(pos) = ruler.hover_pos()
             && let Some(band) = marks::band_at(known.steps, window.time.time_at(share_of(pos)))
@@ -109,6 +98,22 @@ impl Timeline {
         }
         if !ui.input(|i| i.pointer.any_down()) {
             self.hover_ui(ui, trace, (window.time, known), areas, ground, pointer, hit);
+        }
+    }
+
+    /// The box of a zoom under way, or the pointer that shows what a drag does.
+    fn mouse_mode_ui(&self, ui: &Ui, canvas: Rect, mouse: MouseMode, is_hovered: bool) {
+        if let Some(zoom_box) = self.hands.zoom_box() {
+            let painter = ui.painter_at(canvas);
+            let accent = theme::current(ui).accent;
+            painter.rect_filled(zoom_box, 0.0, accent.gamma_multiply(0.18));
+            painter.rect_stroke(zoom_box, 0.0, (1.5, accent), StrokeKind::Inside);
+        } else if is_hovered {
+            match mouse {
+                MouseMode::Zoom => ui.ctx().set_cursor_icon(CursorIcon::ZoomIn),
+                MouseMode::Pan => ui.ctx().set_cursor_icon(CursorIcon::Grab),
+                MouseMode::Select | MouseMode::Time => {}
+            }
         }
     }
 
