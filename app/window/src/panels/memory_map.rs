@@ -306,7 +306,7 @@ fn boxes_ui(
 }
 
 /// Paints a buffer, with its name where there is room.
-fn paint_box(painter: &egui::Painter, theme: &Theme, boxed: &BufferBox, area: Rect) {
+fn paint_box(painter: &Painter, theme: &Theme, boxed: &BufferBox, area: Rect) {
     let name = boxed
         .buffer
         .instruction
