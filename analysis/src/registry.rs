@@ -15,7 +15,7 @@ use trace_model::HostEventUse;
 /// Every analysis, in the order of a report.
 #[rustfmt::skip]
 pub static ANALYSES: &[AnalysisEntry] = &[
-    entry::<verdict::Verdict>(),
+    entry::<verdict::RunVerdict>(),
     entry::<targets::Targets>(),
     entry::<hints::Hints>(),
     entry::<step_times::Steps>(),

@@ -293,14 +293,14 @@ impl Session {
         let is_stopped = AtomicBool::new(false);
         let goes_on = || !is_stopped.load(Ordering::Relaxed);
         let work = || answers::events(&self.trace, self.scope, &question, &goes_on);
-        let found = interruptible(
+        let events = interruptible(
             py,
             || is_stopped.store(true, Ordering::Relaxed),
             quiet,
             work,
         )?;
-        let found = found.map_err(|error| of_request(&error))?;
-        Ok(Table::new(Arc::new(found), self.origin.clone()))
+        let events = events.map_err(|error| of_request(&error))?;
+        Ok(Table::new(Arc::new(events), self.origin.clone()))
     }
 
     /// How long the executions of a program take, and the calls of it that are annotated as `call`.
@@ -360,9 +360,9 @@ impl Session {
                     .join(", ")
             })
         };
-        let found = interruptible(py, || (), quiet, work)?;
+        let table = interruptible(py, || (), quiet, work)?;
         self.origin.warn(py)?;
-        found
+        table
             .map(|table| Table::new(table, self.origin.clone()))
             .map_err(|all| of_usage(format!("there is no table {name:?}; there are {all}")))
     }

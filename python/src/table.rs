@@ -46,12 +46,12 @@ impl Table {
                 .join(", ")
         };
         let number = |name: &String| {
-            let found = self
+            let numbers = self
                 .0
                 .columns
                 .iter()
                 .position(|column| column.name == *name);
-            found.ok_or_else(|| {
+            numbers.ok_or_else(|| {
                 of_usage(format!(
                     "{} has no column {name:?}; it has {}",
                     self.0.name,
@@ -84,12 +84,14 @@ impl Table {
                     let values = rows.clone().map(|row| column.value(row).into_owned());
                     values.collect()
                 };
-                let chosen = columns.iter().filter_map(|&at| table.columns.get(at));
+                let chosen = columns
+                    .iter()
+                    .filter_map(|&column| table.columns.get(column));
                 chosen.map(of).collect()
             };
             take(&abandonable(py, read)?)?;
         }
-        if columns.iter().any(|&at| self.reads_arguments(at)) {
+        if columns.iter().any(|&column| self.reads_arguments(column)) {
             self.1.warn(py)?;
         }
         Ok(())
@@ -241,7 +243,7 @@ impl Table {
                 wanted.write(writer, &path)
             },
         )?;
-        if (0..self.0.columns.len()).any(|at| self.reads_arguments(at)) {
+        if (0..self.0.columns.len()).any(|column| self.reads_arguments(column)) {
             self.1.warn(py)?;
         }
         written.map_err(|error| CommandFailed::new_err((format!("{error}: {}", path.display()), 3)))

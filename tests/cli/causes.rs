@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use analysis::facts::TimeUse;
 use analysis::hints::{Hints, HintsReport};
 use analysis::reports::Memory;
-use analysis::reports::summary::verdict::{Verdict, VerdictReport};
+use analysis::reports::summary::verdict::{RunVerdict, VerdictReport};
 use analysis::{Options, Scope};
 use importers::{ImportOptions, InputSource, Progress};
 use sample_traces::fleet::FleetSpec;
@@ -109,7 +109,7 @@ fn verdict_causes_have_hints_and_numbers_of_summaries_are_metrics() {
         let (listed, unlisted) = listed_metrics(&session);
         metrics.extend(listed);
         unknown.extend(unlisted);
-        let verdict = session.report::<Verdict>(Scope::WholeTrace).unwrap();
+        let verdict = session.report::<RunVerdict>(Scope::WholeTrace).unwrap();
         let hints = match session.report::<Hints>(Scope::WholeTrace) {
             Ok(hints) => hints,
             Err(why) => {
@@ -338,7 +338,7 @@ fn planted_cause_is_found_and_named() {
     for planted in planted() {
         let verdict = planted
             .session
-            .report::<Verdict>(Scope::WholeTrace)
+            .report::<RunVerdict>(Scope::WholeTrace)
             .unwrap();
         let hints = planted.session.report::<Hints>(Scope::WholeTrace).unwrap();
         let missing = planted

@@ -101,8 +101,8 @@ impl SparseColumn {
             _ => return None,
         };
         let from = entries.start;
-        let at = self.rows.get(entries)?.binary_search(&row).ok()?;
-        Some(self.values.get(from + at))
+        let index = self.rows.get(entries)?.binary_search(&row).ok()?;
+        Some(self.values.get(from + index))
     }
 
     pub fn freeze(&mut self) {

@@ -195,8 +195,8 @@ impl SliceBatch {
         };
         let order = order.unwrap_or(&as_they_are);
         let is_clocked = |index: u32| {
-            let at = unclocked.partition_point(|range| range.end <= index);
-            unclocked.get(at).is_none_or(|range| index < range.start)
+            let next = unclocked.partition_point(|range| range.end <= index);
+            unclocked.get(next).is_none_or(|range| index < range.start)
         };
         let end =
             |index: u32| self.starts[index as usize].saturating_add(self.durs.get(index as usize));
@@ -259,10 +259,10 @@ impl SliceBatch {
 
     /// Span on the device clock, where slice `index` has one.
     pub fn device_range(&self, index: u32) -> Option<TimeRange> {
-        let at = self.unclocked.partition_point(|range| range.end <= index);
+        let next = self.unclocked.partition_point(|range| range.end <= index);
         let is_unclocked = self
             .unclocked
-            .get(at)
+            .get(next)
             .is_some_and(|range| range.contains(&index));
         let start = *self
             .device_starts
@@ -320,12 +320,12 @@ impl SliceBatch {
             }
             self.device_starts.extend_from_slice(&other.device_starts);
             self.device_durs.extend(&other.device_durs);
-            let at = offset as u32;
+            let first = offset as u32;
             self.unclocked.extend(
                 other
                     .unclocked
                     .into_iter()
-                    .map(|range| range.start + at..range.end + at),
+                    .map(|range| range.start + first..range.end + first),
             );
         } else if self.has_device_clock() && !other.is_empty() {
             self.leave_unclocked(offset + other.len());

@@ -50,9 +50,9 @@ impl CounterSeries {
         let range = TimeRange::new(*self.starts.get(index)?, *self.ends.get(index)?);
         Some((range, *self.values.get(index)?))
     }
-    /// Index of the first sample that ends after `at`.
-    pub fn first_after(&self, at: Timestamp) -> usize {
-        self.ends.partition_point(|&end| end <= at)
+    /// Index of the first sample that ends after `time`.
+    pub fn first_after(&self, time: Timestamp) -> usize {
+        self.ends.partition_point(|&end| end <= time)
     }
     /// The samples within `range`, clipped to it; zero-length ones are left out.
     pub fn samples_in(&self, range: TimeRange) -> impl Iterator<Item = (TimeRange, f64)> + '_ {
@@ -67,13 +67,13 @@ impl CounterSeries {
                 (!part.is_empty()).then_some((part, value))
             })
     }
-    /// The value that holds at `at`.
-    pub fn value_at(&self, at: Timestamp) -> Option<f64> {
+    /// The value that holds at `time`.
+    pub fn value_at(&self, time: Timestamp) -> Option<f64> {
         let i = self
             .starts
-            .partition_point(|&start| start <= at)
+            .partition_point(|&start| start <= time)
             .checked_sub(1)?;
-        (at < self.ends[i] || self.starts[i] == at).then(|| self.values[i])
+        (time < self.ends[i] || self.starts[i] == time).then(|| self.values[i])
     }
     /// Mean over `range`, weighted by how long each value holds; `None` if no sample holds.
     pub fn mean(&self, range: TimeRange) -> Option<f64> {

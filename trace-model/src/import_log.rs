@@ -242,11 +242,11 @@ impl ImportLog {
     }
 
     fn entry(&mut self, kind: IssueKind) -> &mut IssueCount {
-        let at = match self.counts.binary_search_by_key(&kind, |entry| entry.kind) {
-            Ok(at) => at,
-            Err(at) => {
+        let index = match self.counts.binary_search_by_key(&kind, |entry| entry.kind) {
+            Ok(index) => index,
+            Err(index) => {
                 self.counts.insert(
-                    at,
+                    index,
                     IssueCount {
                         kind,
                         count: 0,
@@ -254,10 +254,10 @@ impl ImportLog {
                         examples: Vec::new(),
                     },
                 );
-                at
+                index
             }
         };
-        &mut self.counts[at]
+        &mut self.counts[index]
     }
 
     /// Adds all of `other`, for logs kept by worker threads.

@@ -4,14 +4,14 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 
-use crate::{Columns, Lane, SliceId, SliceRef, TimeRange, Timestamp, TrackId};
+use crate::{Lane, SliceId, SliceRef, TimeRange, Timestamp, TraceColumns, TrackId};
 
 /// The next slice of a lane: ordered by start, longer slices first, then upper lanes first.
 type NextSlice = Reverse<(Timestamp, Reverse<Timestamp>, SliceId)>;
 
-impl Columns {
+impl TraceColumns {
     /// Slices of a track, with their spans, that end after `from` or start at or after it, ordered by start, parents
-    /// before children. Takes `O(n log lanes)`; [`Columns::slices_on`] is for callers that need no order.
+    /// before children. Takes `O(n log lanes)`; [`TraceColumns::slices_on`] is for callers that need no order.
     pub fn slices_in_order(
         &self,
         track: TrackId,
@@ -28,13 +28,13 @@ impl Columns {
             .collect();
         std::iter::from_fn(move || {
             let mut top = heap.peek_mut()?;
-            let (Reverse((start, Reverse(end), found)), behind) = *top;
-            if found.0 + 1 < behind {
-                top.0 = self.next(SliceId(found.0 + 1));
+            let (Reverse((start, Reverse(end), slice)), behind) = *top;
+            if slice.0 + 1 < behind {
+                top.0 = self.next(SliceId(slice.0 + 1));
             } else {
                 PeekMut::pop(top);
             }
-            Some((self.slice(found), TimeRange::new(start, end)))
+            Some((self.slice(slice), TimeRange::new(start, end)))
         })
     }
 
@@ -44,18 +44,18 @@ impl Columns {
             .start
     }
 
-    /// The last time up to `at` at which a slice of a track started or ended; [`Timestamp::MIN`] if there is none. A
+    /// The last time up to `time` at which a slice of a track started or ended; [`Timestamp::MIN`] if there is none. A
     /// reader that starts there needs no earlier slices, because the slices that are open there enclose all that
-    /// follow. `None` if slices around `at` overlap without nesting, because then this does not hold.
-    pub fn last_change(&self, track: TrackId, at: Timestamp) -> Option<Timestamp> {
+    /// follow. `None` if slices around `time` overlap without nesting, because then this does not hold.
+    pub fn last_change(&self, track: TrackId, time: Timestamp) -> Option<Timestamp> {
         let (mut around, mut below, mut last) = (None, 0, Timestamp::MIN);
         for lane in self.lanes(track) {
-            let row = self.first_row(lane, at);
+            let row = self.first_row(lane, time);
             if row > lane.rows.start {
                 last = last.max(self.slice(SliceId(row - 1)).range().end);
             }
             let slice = (row < lane.rows.end).then(|| self.slice(SliceId(row)));
-            let Some(slice) = slice.filter(|slice| slice.start() < at) else {
+            let Some(slice) = slice.filter(|slice| slice.start() < time) else {
                 continue;
             };
             // A slice that is deeper than its parent by more than one overlapped others when it started.

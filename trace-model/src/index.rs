@@ -68,10 +68,10 @@ impl ModelIndex {
                 of_group.push(id);
             }
         }
-        for (at, series) in (0..).zip(counters) {
+        for (number, series) in (0..).zip(counters) {
             // If a track has several series, the first one counts.
             if let Some(slot @ &mut NONE) = index.counters.get_mut(series.track.index()) {
-                *slot = at;
+                *slot = number;
             }
         }
         for siblings in index.children.iter_mut().chain([&mut index.top]) {
@@ -106,8 +106,8 @@ impl ModelIndex {
     pub fn counter(&self, track: TrackId) -> Option<usize> {
         self.counters
             .get(track.index())
-            .filter(|&&at| at != NONE)
-            .map(|&at| at as usize)
+            .filter(|&&number| number != NONE)
+            .map(|&number| number as usize)
     }
 
     /// Lanes among which that of a row of slices is; the end may lie beyond the last lane.
@@ -140,21 +140,22 @@ fn hosts(groups: &[Group]) -> Vec<HostId> {
         let parent = group
             .parent
             .and_then(|parent| outermost.get(parent.index()));
-        let own = parent.copied().unwrap_or(id);
-        outermost.push(own);
+        let outer = parent.copied().unwrap_or(id);
+        outermost.push(outer);
         let is_of_host = groups
-            .get(own.index())
-            .is_some_and(|own| own.kind == GroupKind::Host);
+            .get(outer.index())
+            .is_some_and(|group| group.kind == GroupKind::Host);
         if is_of_host && matches!(group.kind, GroupKind::TensorCore { .. }) {
-            with_devices.entry(group.source).or_default().insert(own);
+            with_devices.entry(group.source).or_default().insert(outer);
         }
     }
-    let host = |(group, own): (&Group, GroupId)| {
+    let host = |(group, outer): (&Group, GroupId)| {
         let hosts = with_devices.get(&group.source);
-        let is_one_of_several = hosts.is_some_and(|hosts| hosts.len() > 1 && hosts.contains(&own));
+        let is_one_of_several =
+            hosts.is_some_and(|hosts| hosts.len() > 1 && hosts.contains(&outer));
         HostId {
             source: group.source,
-            group: is_one_of_several.then_some(own),
+            group: is_one_of_several.then_some(outer),
         }
     };
     groups.iter().zip(outermost).map(host).collect()

@@ -77,7 +77,7 @@ pub use flow::{Flow, FlowPoint, FlowRole};
 pub use import_log::{ImportLog, Issue, IssueCount, IssueKind, Severity, UNKNOWN_EVENT};
 pub use joined::joined;
 pub use lod::{ClassSums, LaneMipmap, LodIndex, LodSlices};
-pub use model::{AggregatedOp, Columns, MemoryUse, TraceModel};
+pub use model::{AggregatedOp, MemoryUse, TraceColumns, TraceModel};
 pub use op::{
     Access, Bundles, CodeText, EmptyRuns, Label, LabelId, MemoryAccess, MemorySpace, Op, OpId,
     Program, ProgramBytes, ProgramId, UnitSlots, VmemUse, without_number,

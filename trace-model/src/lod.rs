@@ -49,7 +49,7 @@ impl LodIndex {
         }
     }
 
-    /// The mipmap of `lane`, by its index in [`TraceModel::all_lanes`](crate::Columns::all_lanes).
+    /// The mipmap of `lane`, by its index in [`TraceModel::all_lanes`](crate::TraceColumns::all_lanes).
     pub fn lane(&self, index: usize) -> &LaneMipmap {
         &self.lanes[index].0
     }
@@ -319,14 +319,14 @@ impl LaneMipmap {
         let is_long = |row: u32| model.slices.durs.get(row as usize) >= least.ps();
         let rows = model.rows_overlapping(lane, range);
         let base = lane.rows.start;
-        let (mut at, end) = ((rows.start - base) as usize, (rows.end - base) as usize);
-        while at < end {
-            if let Some((_, width)) = self.widest_node(at, end, |longest| !is_long(longest)) {
-                at += width;
+        let (mut offset, end) = ((rows.start - base) as usize, (rows.end - base) as usize);
+        while offset < end {
+            if let Some((_, width)) = self.widest_node(offset, end, |longest| !is_long(longest)) {
+                offset += width;
             } else {
-                let row = base + at as u32;
+                let row = base + offset as u32;
                 out.extend(is_long(row).then_some(SliceId(row)));
-                at += 1;
+                offset += 1;
             }
         }
     }
@@ -336,34 +336,37 @@ impl LaneMipmap {
         let dur = |row: u32| model.slices.durs.get(row as usize);
         let base = lane.rows.start;
         let mut best = rows.start;
-        let (mut at, end) = ((rows.start - base) as usize, (rows.end - base) as usize);
-        while at < end {
+        let (mut offset, end) = ((rows.start - base) as usize, (rows.end - base) as usize);
+        while offset < end {
             let (row, width) = self
-                .widest_node(at, end, |_| true)
-                .unwrap_or((base + at as u32, 1));
+                .widest_node(offset, end, |_| true)
+                .unwrap_or((base + offset as u32, 1));
             best = if dur(row) > dur(best) { row } else { best };
-            at += width;
+            offset += width;
         }
         best
     }
 
-    /// The widest node that begins at row `at` of the lane, ends by `end` and is wanted for its longest row, as all below
-    /// it are: that row and the number of rows.
+    /// The widest node that begins at row `offset` of the lane, ends by `end` and is wanted for its longest row, as all
+    /// below it are: that row and the number of rows.
     fn widest_node(
         &self,
-        at: usize,
+        offset: usize,
         end: usize,
         is_wanted: impl Fn(u32) -> bool,
     ) -> Option<(u32, usize)> {
-        let (mut width, mut found) = (1, None);
+        let (mut width, mut widest) = (1, None);
         for level in &self.levels {
             width *= ARITY;
-            if !at.is_multiple_of(width) || at + width > end || !is_wanted(level[at / width]) {
+            if !offset.is_multiple_of(width)
+                || offset + width > end
+                || !is_wanted(level[offset / width])
+            {
                 break;
             }
-            found = Some((level[at / width], width));
+            widest = Some((level[offset / width], width));
         }
-        found
+        widest
     }
 }
 

@@ -60,19 +60,19 @@ impl MemoryUse {
 /// An immutable trace, made by [`TraceBuilder`](crate::TraceBuilder). Clones share it, so results can refer to it
 /// instead of copying its strings.
 #[derive(Clone)]
-pub struct TraceModel(pub(crate) Arc<Columns>);
+pub struct TraceModel(pub(crate) Arc<TraceColumns>);
 
 impl Deref for TraceModel {
-    type Target = Columns;
+    type Target = TraceColumns;
 
-    fn deref(&self) -> &Columns {
+    fn deref(&self) -> &TraceColumns {
         &self.0
     }
 }
 
 /// The content of a [`TraceModel`] and its queries.
 #[derive(Serialize, Deserialize)]
-pub struct Columns {
+pub struct TraceColumns {
     pub(crate) strings: StringTable,
     pub(crate) sources: Vec<Source>,
     pub(crate) groups: Vec<Group>,
@@ -106,7 +106,7 @@ pub struct Columns {
     pub(crate) has_children: OnceLock<Vec<u64>>,
 }
 
-impl Columns {
+impl TraceColumns {
     /// The string of `id`.
     #[inline]
     pub fn str(&self, id: StringId) -> &str {

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::args::{Arg, last_of_each_name};
 use crate::attrs::SliceAttr;
-use crate::model::Columns;
+use crate::model::TraceColumns;
 use crate::nesting::NO_PARENT;
 use crate::op::{Label, LabelId, OpId};
 use crate::slices::{DeviceClockColumns, NO_ARGS, SliceId};
@@ -14,7 +14,7 @@ use crate::track::{GroupId, Lane, Track, TrackId, TrackKind};
 /// One slice of a model.
 #[derive(Clone, Copy)]
 pub struct SliceRef<'a> {
-    pub(crate) model: &'a Columns,
+    pub(crate) model: &'a TraceColumns,
     pub(crate) id: SliceId,
 }
 
@@ -228,7 +228,7 @@ impl std::fmt::Debug for SliceRef<'_> {
 }
 
 /// Queries for slices.
-impl Columns {
+impl TraceColumns {
     /// One slice.
     #[inline]
     pub fn slice(&self, id: SliceId) -> SliceRef<'_> {
@@ -389,29 +389,29 @@ impl Columns {
         (base + begin) as u32..(base + end) as u32
     }
 
-    /// The last slice of a lane that starts before `at`, and the first one that starts there or later.
+    /// The last slice of a lane that starts before `time`, and the first one that starts there or later.
     pub fn slices_around(
         &self,
         lane: &Lane,
-        at: Timestamp,
+        time: Timestamp,
     ) -> (Option<SliceRef<'_>>, Option<SliceRef<'_>>) {
         let begun = self
             .starts_in(lane)
-            .partition_point(|&start| start < at.ps()) as u32;
+            .partition_point(|&start| start < time.ps()) as u32;
         let row = |row: u32| self.slice(SliceId(lane.rows.start + row));
         let later = (begun < lane.rows.len() as u32).then(|| row(begun));
         (begun.checked_sub(1).map(row), later)
     }
 
     /// The deepest slice of a track at a time.
-    pub fn slice_at(&self, track: TrackId, at: Timestamp) -> Option<SliceRef<'_>> {
+    pub fn slice_at(&self, track: TrackId, time: Timestamp) -> Option<SliceRef<'_>> {
         self.lanes(track).iter().rev().find_map(|lane| {
             let before = self
                 .starts_in(lane)
-                .partition_point(|&start| start <= at.ps())
+                .partition_point(|&start| start <= time.ps())
                 .checked_sub(1)?;
             let slice = self.slice(SliceId(lane.rows.start + before as u32));
-            (slice.range().contains(at) || slice.start() == at).then_some(slice)
+            (slice.range().contains(time) || slice.start() == time).then_some(slice)
         })
     }
 

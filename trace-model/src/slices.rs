@@ -91,12 +91,12 @@ impl SliceTable {
     /// Children of `row` if they cannot be found by time, because the parents of its track follow the device clock and
     /// that disagrees with the timeline.
     pub fn reparented_children(&self, row: u32) -> Option<&[(u32, u32)]> {
-        let at = self
+        let index = self
             .reparented
             .partition_point(|track| track.rows.end <= row);
         let Reparented { pairs, .. } = self
             .reparented
-            .get(at)
+            .get(index)
             .filter(|track| track.rows.contains(&row))?;
         let from = pairs.partition_point(|&(parent, _)| parent < row);
         let to = pairs.partition_point(|&(parent, _)| parent <= row);

@@ -147,7 +147,7 @@ impl Source {
     pub fn fact(&self, name: &str) -> Option<&str> {
         let mut facts = self.facts.iter();
         facts
-            .find_map(|(own, value)| (own == name).then_some(value))
+            .find_map(|(fact, value)| (fact == name).then_some(value))
             .map(String::as_str)
     }
 

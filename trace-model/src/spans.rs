@@ -6,7 +6,7 @@
 use std::cmp::Reverse;
 use std::ops::Range;
 
-use crate::model::Columns;
+use crate::model::TraceColumns;
 use crate::op::LabelId;
 use crate::slice_ref::SliceRef;
 use crate::slices::{DeviceClockColumns, SliceId};
@@ -29,10 +29,10 @@ pub struct SliceSpans<'a> {
 /// Rows that are unpacked at once.
 const BLOCK: usize = 128;
 
-/// See [`Columns::spans_on`].
+/// See [`TraceColumns::spans_on`].
 #[derive(Clone)]
 pub struct SpansInOrder<'a> {
-    model: &'a Columns,
+    model: &'a TraceColumns,
     clock: Option<&'a DeviceClockColumns>,
     /// The next row, and the end.
     rows: Range<u32>,
@@ -46,7 +46,7 @@ pub struct SpansInOrder<'a> {
 
 impl<'a> SpansInOrder<'a> {
     /// The rows of one track.
-    fn new(model: &'a Columns, rows: Range<u32>) -> Self {
+    fn new(model: &'a TraceColumns, rows: Range<u32>) -> Self {
         let clock = if rows.is_empty() {
             None
         } else {
@@ -151,10 +151,10 @@ impl ExactSizeIterator for SpansInOrder<'_> {}
 /// Lanes that are read side by side.
 const MOST_LANES: usize = 16;
 
-/// See [`Columns::spans_by_time`].
+/// See [`TraceColumns::spans_by_time`].
 #[derive(Clone)]
 pub struct SpansByTime<'a> {
-    model: &'a Columns,
+    model: &'a TraceColumns,
     lanes: Vec<SpansInOrder<'a>>,
     /// The rows of lanes that follow these, one lane after the other.
     later: std::vec::IntoIter<Range<u32>>,
@@ -196,9 +196,9 @@ impl<'a> Iterator for SpansByTime<'a> {
 
     #[inline]
     fn next(&mut self) -> Option<SliceSpans<'a>> {
-        let own = self.lane;
-        let is_next = |time| self.until.is_none_or(|until| (time, own) < until);
-        if !self.lanes.get_mut(own)?.next_time().is_some_and(is_next) {
+        let lane = self.lane;
+        let is_next = |time| self.until.is_none_or(|until| (time, lane) < until);
+        if !self.lanes.get_mut(lane)?.next_time().is_some_and(is_next) {
             self.choose()?;
         }
         self.lanes.get_mut(self.lane)?.next()
@@ -213,7 +213,7 @@ impl<'a> Iterator for SpansByTime<'a> {
 }
 
 /// Queries for the labels and spans of many slices.
-impl Columns {
+impl TraceColumns {
     /// Labels of the slices in some rows.
     pub fn labels_of(
         &self,

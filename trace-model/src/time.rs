@@ -173,10 +173,10 @@ impl TimeRange {
     pub fn is_empty(self) -> bool {
         self.end <= self.start
     }
-    /// Whether `at` lies inside.
+    /// Whether `time` lies inside.
     #[inline]
-    pub fn contains(self, at: Timestamp) -> bool {
-        self.start <= at && at < self.end
+    pub fn contains(self, time: Timestamp) -> bool {
+        self.start <= time && time < self.end
     }
     /// Whether all of `other` lies inside.
     #[inline]

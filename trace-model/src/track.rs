@@ -28,7 +28,7 @@ pub struct HostId {
 pub struct SourceId(pub(crate) u16);
 
 impl SourceId {
-    /// Row number in [`TraceModel::sources`](crate::Columns::sources).
+    /// Row number in [`TraceModel::sources`](crate::TraceColumns::sources).
     pub fn index(self) -> usize {
         usize::from(self.0)
     }
@@ -111,7 +111,7 @@ pub enum TrackKind {
     Stream,
     /// Asynchronous spans in a trace of another tool.
     Async,
-    /// Samples over time; see [`TraceModel::counter`](crate::Columns::counter).
+    /// Samples over time; see [`TraceModel::counter`](crate::TraceColumns::counter).
     Counter,
     /// Anything else.
     Other,

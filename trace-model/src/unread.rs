@@ -38,7 +38,7 @@ impl UnreadSlices {
 
     /// The counts on a timeline that begins earlier by `shift` picoseconds.
     pub(crate) fn shifted(mut self, shift: i64) -> Self {
-        let moved = |at: Timestamp| Timestamp::from_ps(at.ps().saturating_add(shift));
+        let moved = |time: Timestamp| Timestamp::from_ps(time.ps().saturating_add(shift));
         self.range = TimeRange::new(moved(self.range.start), moved(self.range.end));
         self
     }

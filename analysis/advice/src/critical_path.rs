@@ -142,7 +142,7 @@ impl PathSums {
     }
 
     fn add_kind(&mut self, waits_for: WaitsFor, time: Picos) {
-        match self.kinds.iter_mut().find(|(own, _)| *own == waits_for) {
+        match self.kinds.iter_mut().find(|(kind, _)| *kind == waits_for) {
             Some((_, sum)) => *sum += time,
             None => self.kinds.push((waits_for, time)),
         }
@@ -154,9 +154,9 @@ impl PathSums {
         let seen = model.label_ids().zip(&self.labels);
         for (label, &(time, slices)) in seen.filter(|(_, (_, slices))| *slices > 0) {
             let label = model.label(label);
-            let own: &mut (Picos, u64) = out.entry((label.op, label.name)).or_default();
-            own.0 += time;
-            own.1 += slices;
+            let sums: &mut (Picos, u64) = out.entry((label.op, label.name)).or_default();
+            sums.0 += time;
+            sums.1 += slices;
         }
         out
     }

@@ -186,8 +186,8 @@ fn unit_of(id: &str, field: &Type) -> &'static str {
         ("flops", "Flop"),
         ("bytes", "Bytes"),
     ];
-    let found = by_name.iter().find(|(ending, _)| id.ends_with(ending));
-    match found {
+    let by_ending = by_name.iter().find(|(ending, _)| id.ends_with(ending));
+    match by_ending {
         Some(&(_, unit)) => unit,
         None if is_whole_number(field) => "Count",
         None => "None",

@@ -113,8 +113,8 @@ fn take_pairs<'a>(
     let first = by_key(base);
     let second = by_key(cand);
     let begin = pairs.len();
-    for (key, own) in first {
-        if let ([one], Some([other])) = (&own[..], second.get(&key).map(Vec::as_slice)) {
+    for (key, ones) in first {
+        if let ([one], Some([other])) = (&ones[..], second.get(&key).map(Vec::as_slice)) {
             pairs.push((one, other));
         }
     }

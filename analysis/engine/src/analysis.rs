@@ -67,7 +67,7 @@ impl Context<'_> {
         // those while the others wait for it.
         let middle = entries.len() / 2;
         let mut order: Vec<usize> = (0..entries.len()).collect();
-        order.sort_by_key(|at| at.abs_diff(middle));
+        order.sort_by_key(|index| index.abs_diff(middle));
         // Errors are cached like reports.
         self.side_by_side(order.len(), |nth| (entries[order[nth]].run)(self).is_ok());
         entries.iter().map(|entry| (entry.run)(self)).collect()
@@ -80,11 +80,11 @@ impl Context<'_> {
         count: usize,
         find: impl Fn(usize) -> T + Sync,
     ) -> Vec<T> {
-        let found: Vec<OnceLock<T>> = (0..count).map(|_| OnceLock::new()).collect();
+        let results: Vec<OnceLock<T>> = (0..count).map(|_| OnceLock::new()).collect();
         let next = AtomicUsize::new(0);
         let work = || {
             let taken = || {
-                found
+                results
                     .iter()
                     .enumerate()
                     .nth(next.fetch_add(1, Ordering::Relaxed))
@@ -111,6 +111,9 @@ impl Context<'_> {
             }
             work();
         });
-        found.into_iter().filter_map(OnceLock::into_inner).collect()
+        results
+            .into_iter()
+            .filter_map(OnceLock::into_inner)
+            .collect()
     }
 }

@@ -304,7 +304,7 @@ pub fn without_secrets(name: &str, value: &str) -> String {
 fn short(text: &str, most: usize) -> String {
     let end = (0..=most.min(text.len()))
         .rev()
-        .find(|&at| text.is_char_boundary(at));
+        .find(|&end| text.is_char_boundary(end));
     text.get(..end.unwrap_or(0)).unwrap_or_default().to_owned()
 }
 

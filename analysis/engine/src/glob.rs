@@ -11,10 +11,10 @@ pub fn glob(pattern: &str, text: &str) -> bool {
     };
     let count = pattern.matches('*').count();
     for part in parts.take(count.saturating_sub(1)) {
-        let Some(at) = rest.find(part) else {
+        let Some(start) = rest.find(part) else {
             return false;
         };
-        rest = rest.get(at + part.len()..).unwrap_or_default();
+        rest = rest.get(start + part.len()..).unwrap_or_default();
     }
     rest.ends_with(last)
 }

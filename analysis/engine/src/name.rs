@@ -60,23 +60,23 @@ pub fn distinct(names: &[&str]) -> Vec<String> {
         _ => !are_paths && ['_', '-', '.', ' '].contains(&c),
     };
     let shared = first.char_indices().filter(|&(_, c)| is_end(c));
-    let after = |(at, c): (usize, char)| at + c.len_utf8();
+    let after = |(index, c): (usize, char)| index + c.len_utf8();
     let begins = |&cut: &usize| others.iter().all(|other| other.starts_with(&first[..cut]));
     let cut = shared.clone().map(after).take_while(begins).last();
     let cut = cut.filter(|&cut| cut >= LEAST).unwrap_or(0);
-    let ends = |&at: &usize| {
+    let ends = |&index: &usize| {
         others
             .iter()
-            .all(|other| other[cut..].ends_with(&first[at..]))
+            .all(|other| other[cut..].ends_with(&first[index..]))
     };
-    let end = shared.rev().map(|(at, _)| at).take_while(ends).last();
-    let end = end.filter(|&at| are_paths && at > cut && first.len() - at >= LEAST);
-    let tail = end.map_or(0, |at| first.len() - at);
+    let end = shared.rev().map(|(index, _)| index).take_while(ends).last();
+    let end = end.filter(|&index| are_paths && index > cut && first.len() - index >= LEAST);
+    let tail = end.map_or(0, |index| first.len() - index);
     let before = if cut > 0 { "…" } else { "" };
-    let own = |name: &&str| printable(&name[cut..name.len() - tail]);
+    let unshared = |name: &&str| printable(&name[cut..name.len() - tail]);
     names
         .iter()
-        .map(|name| format!("{before}{}", own(name)))
+        .map(|name| format!("{before}{}", unshared(name)))
         .collect()
 }
 
@@ -93,7 +93,7 @@ fn fits(width: usize) -> impl FnMut(&(usize, char)) -> bool {
 fn ending(text: &str, width: usize) -> &str {
     let letters = text.char_indices().rev();
     let begin = letters.take_while(fits(width)).last();
-    &text[begin.map_or(text.len(), |(at, _)| at)..]
+    &text[begin.map_or(text.len(), |(start, _)| start)..]
 }
 
 /// The first letters that fit `width` columns.
@@ -102,7 +102,7 @@ pub fn beginning(text: &str, width: usize) -> &str {
         .char_indices()
         .take_while(fits(width))
         .last()
-        .map_or(0, |(at, c)| at + c.len_utf8());
+        .map_or(0, |(index, c)| index + c.len_utf8());
     &text[..end]
 }
 

@@ -59,7 +59,7 @@ impl Provenance {
         }
     }
 
-    /// Display name in reports of a trace with this [`badge`](trace_model::Columns::badge): what a simulator or model
+    /// Display name in reports of a trace with this [`badge`](trace_model::TraceColumns::badge): what a simulator or model
     /// computed was not measured.
     pub fn title_in(self, badge: Option<&str>) -> &str {
         badge

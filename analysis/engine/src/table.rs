@@ -239,12 +239,17 @@ impl Table {
 
     /// The table without the marks ([`CellKind::Mark`]) that stand at no number.
     pub fn without_unused_marks(&self) -> Self {
-        let is_unused = |at| {
-            let mut cells = self.rows.iter().map(|row: &Vec<Cell>| row.get(at));
+        let is_unused = |column_index| {
+            let mut cells = self
+                .rows
+                .iter()
+                .map(|row: &Vec<Cell>| row.get(column_index));
             cells.all(|cell| cell == Some(&Cell::Missing))
         };
         let columns = self.columns.iter().enumerate();
-        let unused = columns.filter(|(at, column)| column.kind == CellKind::Mark && is_unused(*at));
+        let unused = columns.filter(|(column_index, column)| {
+            column.kind == CellKind::Mark && is_unused(*column_index)
+        });
         let unused: Vec<&str> = unused.map(|(_, column)| column.id).collect();
         self.without(&unused)
     }
@@ -263,13 +268,14 @@ impl Table {
         }
         let mut table = self.clone();
         for row in &mut table.rows {
-            for (at, column) in self.columns.iter().enumerate().skip(1) {
-                let [mark, number] = [row.get(at - 1), row.get(at)];
+            for (index, column) in self.columns.iter().enumerate().skip(1) {
+                let [mark, number] = [row.get(index - 1), row.get(index)];
                 let Some((Cell::Text(mark), &Cell::Float(value))) = mark.zip(number) else {
                     continue;
                 };
-                if marks.contains(&self.columns[at - 1].id) {
-                    row[at] = Cell::Text(format!("{mark} {}", number::value(value, column.unit)));
+                if marks.contains(&self.columns[index - 1].id) {
+                    row[index] =
+                        Cell::Text(format!("{mark} {}", number::value(value, column.unit)));
                 }
             }
         }

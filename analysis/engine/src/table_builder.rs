@@ -188,7 +188,11 @@ impl<'a, R: Columns> TableBuilder<'a, &'a R> {
     /// Adds the columns that the rows declare and the table does not have yet, in the order of the fields.
     pub fn remaining(mut self) -> Self {
         for column in DeclaredColumns::<R>::of_rows() {
-            if self.columns.iter().all(|own| own.head.id != column.head.id) {
+            if self
+                .columns
+                .iter()
+                .all(|listed| listed.head.id != column.head.id)
+            {
                 self.add(column, |row| row);
             }
         }

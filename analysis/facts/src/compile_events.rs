@@ -89,20 +89,20 @@ impl<'a> CompileEvents<'a> {
         }
         let role = |label: LabelId| roles.get(label.index()).copied().unwrap_or_default();
         for slice in cx.watched(host_threads(model).flat_map(|track| model.slices_on(track))) {
-            let own = role(slice.label_id());
-            if own.is_call && !ancestors(slice).any(|around| role(around.label_id()).is_call) {
+            let own_role = role(slice.label_id());
+            if own_role.is_call && !ancestors(slice).any(|around| role(around.label_id()).is_call) {
                 out.calls.push(slice);
             }
-            if !own.matters() {
+            if !own_role.matters() {
                 continue;
             }
-            if let Some(cache) = own.cache.filter(|_| window.contains(slice.start())) {
+            if let Some(cache) = own_role.cache.filter(|_| window.contains(slice.start())) {
                 out.cache.push((cache, slice));
             }
             let Some(range) = slice.range().intersect(window) else {
                 continue;
             };
-            if let Some(lazy) = own.lazy.filter(|_| window.contains(slice.start())) {
+            if let Some(lazy) = own_role.lazy.filter(|_| window.contains(slice.start())) {
                 out.lazy.push((lazy, slice));
             }
             out.phase(slice, range, &role);

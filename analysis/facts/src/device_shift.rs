@@ -58,21 +58,21 @@ pub(crate) fn cut(model: &TraceModel, core: GroupId, range: TimeRange) -> TimeRa
     let Some(ops) = timed_ops(model, core) else {
         return range;
     };
-    let around = |at: Timestamp| {
-        let OpBorders { before, after } = OpBorders::at(model, ops, at);
+    let around = |time: Timestamp| {
+        let OpBorders { before, after } = OpBorders::at(model, ops, time);
         (before, after)
     };
-    let place = |at: Timestamp| match around(at) {
+    let place = |time: Timestamp| match around(time) {
         (Some((from, timed_from)), Some((to, timed_to))) if from < to => {
-            let passed = i128::from((at - from).ps());
+            let passed = i128::from((time - from).ps());
             let whole = i128::from((to - from).ps());
             let passed = i128::from((timed_to - timed_from).ps()) * passed / whole;
             timed_from + Picos::from_ps(i64::try_from(passed).unwrap_or(i64::MAX))
         }
         // Of several at this instant the earliest: all that begins here belongs to what follows, also if it has no length
         // on the timeline.
-        (_, Some((shown, timed))) | (Some((shown, timed)), None) => timed + (at - shown),
-        (None, None) => at,
+        (_, Some((shown, timed))) | (Some((shown, timed)), None) => timed + (time - shown),
+        (None, None) => time,
     };
     TimeRange::new(place(range.start), place(range.end))
 }
@@ -96,26 +96,30 @@ struct OpBorders {
 }
 
 impl OpBorders {
-    fn at(model: &TraceModel, ops: TrackId, at: Timestamp) -> Self {
+    fn at(model: &TraceModel, ops: TrackId, instant: Timestamp) -> Self {
         let mut out = Self::default();
         for lane in model.lanes(ops) {
-            out.add(model.slices_around(lane, at), at);
+            out.add(model.slices_around(lane, instant), instant);
         }
         out
     }
 
-    /// Adds the ops of a lane around the instant `at`, as [`trace_model::Columns::slices_around`] finds them.
-    fn add(&mut self, (last, later): (Option<SliceRef<'_>>, Option<SliceRef<'_>>), at: Timestamp) {
-        let next = later.filter(|_| last.is_none_or(|last| last.range().end <= at));
+    /// Adds the ops of a lane around the instant `at`, as [`trace_model::TraceColumns::slices_around`] finds them.
+    fn add(
+        &mut self,
+        (last, later): (Option<SliceRef<'_>>, Option<SliceRef<'_>>),
+        instant: Timestamp,
+    ) {
+        let next = later.filter(|_| last.is_none_or(|last| last.range().end <= instant));
         for op in last.into_iter().chain(next) {
             let (shown, Some(timed)) = (op.range(), op.device_range()) else {
                 continue;
             };
             for border in [(shown.start, timed.start), (shown.end, timed.end)] {
-                if border.0 <= at {
+                if border.0 <= instant {
                     self.before = self.before.max(Some(border));
                 }
-                if border.0 >= at {
+                if border.0 >= instant {
                     self.after = Some(self.after.map_or(border, |after| after.min(border)));
                 }
             }

@@ -48,7 +48,7 @@ impl Framework {
             .ops()
             .iter()
             .filter_map(|op| Some(model.str(op.framework_name?)));
-        let found = names
+        let named = names
             .chain(framework_names)
             .find_map(|name| marks.iter().find(|(mark, _)| name.contains(mark)));
         // A capture of a simulator of XLA programs contains the program.
@@ -62,7 +62,7 @@ impl Framework {
                 .iter()
                 .any(|group| matches!(group.kind, GroupKind::Process { .. }))
         };
-        match found {
+        match named {
             Some(&(_, framework)) => framework,
             None if is_simulated() || is_foreign() => Self::Any,
             None => Self::default(),

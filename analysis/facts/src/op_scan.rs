@@ -30,11 +30,11 @@ impl OpScan {
         if part.0 == window {
             return part.1.clone();
         }
-        let found = self.segments.within(window);
-        if !found.is_shared_with(&self.segments) {
-            *part = (window, found.clone());
+        let within = self.segments.within(window);
+        if !within.is_shared_with(&self.segments) {
+            *part = (window, within.clone());
         }
-        found
+        within
     }
 }
 

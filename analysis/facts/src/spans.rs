@@ -18,8 +18,10 @@ pub(crate) fn spans(cx: &Context<'_>, track: TrackId) -> TrackExtent {
     let described = cx.model.track(track);
     if described.kind == TrackKind::Ops {
         let scan = op_scan(cx, described.group);
-        let own = scan.extents.iter().find(|(of, _)| *of == track);
-        return own.map(|&(_, extent)| extent).unwrap_or_default();
+        let extent_of_track = scan.extents.iter().find(|(of, _)| *of == track);
+        return extent_of_track
+            .map(|&(_, extent)| extent)
+            .unwrap_or_default();
     }
     let whole = cx.scoped(Scope::WholeTrace);
     cx.fact::<TrackSpans>().0.get(track, || {

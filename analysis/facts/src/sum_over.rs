@@ -13,10 +13,10 @@ fn is_all(cx: &Context<'_>, only: &Step) -> bool {
         .into_iter()
         .filter(|&core| has_ops(cx.model, core));
     with_ops.all(|core| {
-        let own = own_extent(cx, core);
+        let extent = own_extent(cx, core);
         let span = only.span_on(core);
-        own.zip(span).is_some_and(|(own, span)| {
-            span.measured.start <= own.measured.start && own.measured.end <= span.measured.end
+        extent.zip(span).is_some_and(|(extent, span)| {
+            span.measured.start <= extent.measured.start && extent.measured.end <= span.measured.end
         })
     })
 }

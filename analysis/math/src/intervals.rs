@@ -183,14 +183,14 @@ impl MeasureIndex {
         }
     }
 
-    /// Length of the set before `at`.
-    fn until(&self, at: Timestamp) -> Picos {
-        let begun = self.set.ranges.partition_point(|range| range.start < at);
+    /// Length of the set before `time`.
+    fn until(&self, time: Timestamp) -> Picos {
+        let begun = self.set.ranges.partition_point(|range| range.start < time);
         let Some(last) = begun.checked_sub(1) else {
             return Picos::ZERO;
         };
         let range = self.set.ranges[last];
-        self.before[last] + (range.end.min(at) - range.start)
+        self.before[last] + (range.end.min(time) - range.start)
     }
 }
 

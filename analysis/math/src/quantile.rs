@@ -1,27 +1,27 @@
 //! The one definition of a quantile, for all reports, gates, queries and lists.
 //!
 //! It is definition 7 of Hyndman and Fan ("Sample Quantiles in Statistical Packages", The American Statistician 50(4),
-//! 1996), the default of R, `NumPy` and spreadsheets: of n numbers in ascending order, counted from 0, the quantile `at`
-//! lies at the place h = (n − 1) · `at`, linear between the two neighbours of h. The median of an even count is then the
-//! mean of the middle two; 0 is the smallest number and 1 the largest.
+//! 1996), the default of R, `NumPy` and spreadsheets: of n numbers in ascending order, counted from 0, the quantile
+//! `share` lies at the place h = (n − 1) · `share`, linear between the two neighbours of h. The median of an even count is
+//! then the mean of the middle two; 0 is the smallest number and 1 the largest.
 //!
 //! Which form to call is a question of cost only: [`quantile`] copies, [`of_sorted`] needs the order, [`in_place`] takes
 //! linear time.
 
-/// The quantile `at` (0 to 1; beyond, the nearest of the two) of the finite ones of `values`; `None` if there are none,
-/// or if `at` is no number.
-pub fn quantile(values: &[f64], at: f64) -> Option<f64> {
+/// The quantile `share` (0 to 1; beyond, the nearest of the two) of the finite ones of `values`; `None` if there are
+/// none, or if `share` is no number.
+pub fn quantile(values: &[f64], share: f64) -> Option<f64> {
     let mut finite: Vec<f64> = values
         .iter()
         .copied()
         .filter(|value| value.is_finite())
         .collect();
-    in_place(&mut finite, at)
+    in_place(&mut finite, share)
 }
 
 /// The quantile of numbers in ascending order.
-pub fn of_sorted(sorted: &[f64], at: f64) -> Option<f64> {
-    let (below, share) = place(sorted.len(), at)?;
+pub fn of_sorted(sorted: &[f64], quantile: f64) -> Option<f64> {
+    let (below, share) = place(sorted.len(), quantile)?;
     let low = *sorted.get(below)?;
     Some(between(
         low,
@@ -32,8 +32,13 @@ pub fn of_sorted(sorted: &[f64], at: f64) -> Option<f64> {
 
 /// The quantile of numbers in ascending order of which each occurs as often as its count says; `total` is the sum of the
 /// counts.
-pub(crate) fn of_counted(sorted: &[f64], counts: &[u32], total: usize, at: f64) -> Option<f64> {
-    let (below, share) = place(total, at)?;
+pub(crate) fn of_counted(
+    sorted: &[f64],
+    counts: &[u32],
+    total: usize,
+    quantile: f64,
+) -> Option<f64> {
+    let (below, share) = place(total, quantile)?;
     let mut numbers = sorted.iter().zip(counts);
     let (mut seen, mut low) = (0, None);
     while seen <= below {
@@ -56,17 +61,17 @@ pub(crate) fn of_counted(sorted: &[f64], counts: &[u32], total: usize, at: f64) 
 }
 
 /// The quantile of any numbers, which are reordered.
-pub fn in_place(values: &mut [f64], at: f64) -> Option<f64> {
-    let [found] = rising_in_place(values, [at]);
-    found
+pub fn in_place(values: &mut [f64], share: f64) -> Option<f64> {
+    let [value] = rising_in_place(values, [share]);
+    value
 }
 
 /// Several quantiles, the lowest first. The numbers are reordered: each quantile leaves smaller ones before it, where the
 /// next one need not look.
-pub fn rising_in_place<const N: usize>(values: &mut [f64], ats: [f64; N]) -> [Option<f64>; N] {
+pub fn rising_in_place<const N: usize>(values: &mut [f64], shares: [f64; N]) -> [Option<f64>; N] {
     let mut before = 0;
-    ats.map(|at| {
-        let (below, share) = place(values.len(), at)?;
+    shares.map(|share| {
+        let (below, share) = place(values.len(), share)?;
         let (_, low, above) =
             values[before..].select_nth_unstable_by(below.checked_sub(before)?, f64::total_cmp);
         before = below;
@@ -80,8 +85,9 @@ pub fn rising_in_place<const N: usize>(values: &mut [f64], ats: [f64; N]) -> [Op
 }
 
 /// The place of a quantile among `count` numbers: the index below it, and how far it is towards the next one.
-fn place(count: usize, at: f64) -> Option<(usize, f64)> {
-    let place = Some(at.clamp(0.0, 1.0)).filter(|at| !at.is_nan())? * count.checked_sub(1)? as f64;
+fn place(count: usize, share: f64) -> Option<(usize, f64)> {
+    let place =
+        Some(share.clamp(0.0, 1.0)).filter(|share| !share.is_nan())? * count.checked_sub(1)? as f64;
     Some((place.floor() as usize, place.fract()))
 }
 

@@ -64,7 +64,7 @@ pub fn rank_test_inflated(first: &[f64], second: &[f64], inflation: f64) -> Opti
 fn exact_p_of_ties(ranks: &[f64], chosen: usize) -> f64 {
     // Mean ranks of ties are multiples of a half.
     let doubled: Vec<usize> = ranks.iter().map(|rank| (2.0 * rank) as usize).collect();
-    let own: usize = doubled.iter().take(chosen).sum();
+    let observed: usize = doubled.iter().take(chosen).sum();
     let width = doubled.iter().sum::<usize>() + 1;
     // The number of choices, by how many are chosen and their sum.
     let mut choices = vec![vec![0_u64; width]; chosen + 1];
@@ -77,8 +77,8 @@ fn exact_p_of_ties(ranks: &[f64], chosen: usize) -> f64 {
         }
     }
     let (below, above) = (
-        choices[chosen].iter().take(own + 1).sum::<u64>(),
-        choices[chosen].iter().skip(own).sum::<u64>(),
+        choices[chosen].iter().take(observed + 1).sum::<u64>(),
+        choices[chosen].iter().skip(observed).sum::<u64>(),
     );
     (2.0 * below.min(above) as f64 / binomial(ranks.len(), chosen)).min(1.0)
 }
@@ -108,11 +108,11 @@ fn exact_p(u: f64, m: usize, n: usize) -> f64 {
     }
     for i in 1..=m {
         // Times (1 − q^(n+i)), then divided by (1 − q^i): exact, as both are polynomials.
-        for at in (n + i..=top).rev() {
-            orders[at] -= orders[at - n - i];
+        for sum in (n + i..=top).rev() {
+            orders[sum] -= orders[sum - n - i];
         }
-        for at in i..=top {
-            orders[at] += orders[at - i];
+        for sum in i..=top {
+            orders[sum] += orders[sum - i];
         }
     }
     let all: i128 = orders.iter().sum();

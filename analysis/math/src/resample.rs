@@ -92,7 +92,7 @@ impl Statistic {
     pub fn of(self, values: &mut [f64]) -> Option<f64> {
         match self {
             Self::Mean => mean(values),
-            Self::Quantile(at) => quantile::in_place(values, at),
+            Self::Quantile(share) => quantile::in_place(values, share),
         }
     }
 }
@@ -153,7 +153,7 @@ impl BootstrapDraws {
         let mut drawn = Vec::with_capacity(runs.len());
         for values in runs.iter().filter(|values| !values.is_empty()) {
             let (run, steps) = (drawn.len(), values.len());
-            order.extend((0..).zip(values).map(|(at, &value)| (value, run, at)));
+            order.extend((0..).zip(values).map(|(index, &value)| (value, run, index)));
             drawn.push(DrawnRun {
                 steps,
                 block: block_length(steps, rank_autocorrelation(values)),
@@ -161,8 +161,8 @@ impl BootstrapDraws {
             });
         }
         order.sort_by(|a, b| a.0.total_cmp(&b.0));
-        for (place, &(_, run, at)) in (0..).zip(&order) {
-            if let Some(slot) = drawn.get_mut(run).and_then(|run| run.places.get_mut(at)) {
+        for (place, &(_, run, index)) in (0..).zip(&order) {
+            if let Some(slot) = drawn.get_mut(run).and_then(|run| run.places.get_mut(index)) {
                 *slot = place;
             }
         }
@@ -182,15 +182,17 @@ impl BootstrapDraws {
         let draw = |_| {
             counts.fill(0);
             self.draw(&mut counts);
-            let found = match statistic {
+            let estimate = match statistic {
                 Statistic::Mean => {
                     let drawn = self.sorted.iter().zip(&counts);
                     let sum: f64 = drawn.map(|(value, &count)| value * f64::from(count)).sum();
                     Some(sum / total as f64)
                 }
-                Statistic::Quantile(at) => quantile::of_counted(&self.sorted, &counts, total, at),
+                Statistic::Quantile(share) => {
+                    quantile::of_counted(&self.sorted, &counts, total, share)
+                }
             };
-            found.unwrap_or(0.0)
+            estimate.unwrap_or(0.0)
         };
         (0..draws(total)).map(draw).collect()
     }

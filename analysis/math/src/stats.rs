@@ -53,7 +53,8 @@ impl Stats {
     pub fn of(values: &[f64]) -> Option<Self> {
         let sorted = sorted(values);
         let median = of_sorted(&sorted, 0.5)?;
-        let at_least = |n: usize, at: f64| of_sorted(&sorted, at).filter(|_| sorted.len() >= n);
+        let at_least =
+            |n: usize, share: f64| of_sorted(&sorted, share).filter(|_| sorted.len() >= n);
         let count = values.len();
         let mean = mean(values)?;
         let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();

@@ -3,7 +3,7 @@
 use analysis::Scope;
 use analysis::facts::StepSource;
 use analysis::hints::{HintSeverity, Hints};
-use analysis::reports::summary::verdict::Verdict;
+use analysis::reports::summary::verdict::RunVerdict;
 use analysis::reports::{Compile, Doctor, Gaps, GapsReport, IdleCause, Steps};
 
 use crate::capture::{Capture, open};
@@ -33,7 +33,7 @@ fn waits_for_results_are_named_however_they_are_recorded() {
         let about: Vec<&str> = about.collect();
         assert_eq!(about.first(), Some(&"K33"), "{name}: {about:?}");
         assert!(!about.contains(&"K31"), "{name}: {about:?}");
-        let verdict = capture.report::<Verdict>();
+        let verdict = capture.report::<RunVerdict>();
         assert!(
             !verdict.statement.contains("code of its own"),
             "{name}: {}",

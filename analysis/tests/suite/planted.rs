@@ -8,7 +8,7 @@ use analysis::compare::Summary;
 use analysis::hints::{Hint, HintSeverity, Hints, HintsReport};
 use analysis::reports::Utilization;
 use analysis::reports::summary::targets::{TargetColor, Targets};
-use analysis::reports::summary::verdict::Verdict;
+use analysis::reports::summary::verdict::RunVerdict;
 
 use importers::{ImportOptions, Progress};
 
@@ -65,7 +65,7 @@ fn planted_causes_are_found_in_programs_of_few_and_of_many_ops() {
             verdicts.push(
                 capture
                     .cx(Scope::WholeTrace)
-                    .report::<Verdict>()
+                    .report::<RunVerdict>()
                     .unwrap()
                     .statement
                     .clone(),

@@ -3,7 +3,7 @@
 use analysis::Scope;
 use analysis::facts::TimeUse;
 use analysis::hints::{HintSeverity, Hints};
-use analysis::reports::summary::verdict::Verdict;
+use analysis::reports::summary::verdict::RunVerdict;
 use analysis::reports::{Balance, Doctor, Ops, Steps, Utilization};
 use trace_model::Picos;
 
@@ -49,7 +49,7 @@ fn devices_that_run_little_stay_in_every_share() {
         let Some(capture) = planted(&format!("{name}.xplane.pb")) else {
             return;
         };
-        let statement = &capture.report::<Verdict>().statement;
+        let statement = &capture.report::<RunVerdict>().statement;
         assert!(statement.contains(said), "{name}: {statement}");
         assert!(
             capture

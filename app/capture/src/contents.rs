@@ -99,30 +99,30 @@ impl Plane {
 
 /// The id of a stat's metadata (an entry of the map `stat_metadata`) if it has this name.
 fn named(profile: &[u8], entry: Range<usize>, name: &[u8]) -> Option<u64> {
-    let (mut id, mut found) = (None, false);
+    let (mut id, mut is_named) = (None, false);
     let mut cursor = WireCursor::new(profile, entry);
     while let Ok(Some(field)) = cursor.next() {
         match field {
             (1, WireValue::Varint(key)) => id = Some(key),
             (2, WireValue::Bytes(metadata)) => {
                 let _ = fields(profile, metadata, |number, range| {
-                    found |= number == 2 && &profile[range] == name;
+                    is_named |= number == 2 && &profile[range] == name;
                 });
             }
             _ => {}
         }
     }
-    id.filter(|_| found)
+    id.filter(|_| is_named)
 }
 
 /// The integer of an `XStat` if its metadata has this id.
 fn number_of_stat(profile: &[u8], stat: Range<usize>, wanted: u64) -> Option<i64> {
     let (mut id, mut value) = (None, None);
     let mut cursor = WireCursor::new(profile, stat);
-    while let Ok(Some((number, WireValue::Varint(found)))) = cursor.next() {
+    while let Ok(Some((number, WireValue::Varint(field)))) = cursor.next() {
         match number {
-            1 => id = Some(found),
-            3 | 4 => value = Some(found as i64),
+            1 => id = Some(field),
+            3 | 4 => value = Some(field as i64),
             _ => {}
         }
     }

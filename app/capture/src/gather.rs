@@ -33,15 +33,15 @@ where
 {
     let mut running = JoinSet::new();
     let mut results = Vec::new();
-    for (at, task) in tasks.into_iter().enumerate() {
-        running.spawn(async move { (at, task.await) });
+    for (index, task) in tasks.into_iter().enumerate() {
+        running.spawn(async move { (index, task.await) });
         results.push(Err(ServerError::Stopped));
     }
     let mut done = 0;
     while !running.is_empty() {
         match tokio::time::timeout(TICK, running.join_next()).await {
-            Ok(Some(Ok((at, result)))) => {
-                results[at] = result;
+            Ok(Some(Ok((index, result)))) => {
+                results[index] = result;
                 done += 1;
             }
             // A task that panicked is a bug, and said like one.

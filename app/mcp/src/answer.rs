@@ -297,20 +297,20 @@ impl From<Table> for AnswerTable {
                 .filter(|name| *name != "none")
                 .map(str::to_owned)
         };
-        let is_number = |at: usize| {
+        let is_number = |index: usize| {
             table
                 .rows
                 .iter()
-                .any(|row| matches!(row.get(at), Some(Cell::Int(_) | Cell::Float(_))))
+                .any(|row| matches!(row.get(index), Some(Cell::Int(_) | Cell::Float(_))))
         };
         let columns = table
             .columns
             .iter()
             .enumerate()
-            .map(|(at, column)| AnswerColumn {
+            .map(|(index, column)| AnswerColumn {
                 id: column.id.to_owned(),
                 unit: unit(column.unit),
-                provenance: is_number(at).then(|| column.provenance.title()),
+                provenance: is_number(index).then(|| column.provenance.title()),
             });
         Self {
             id: table.id.to_owned(),

@@ -34,7 +34,7 @@ pub fn brief(
     let mut tables: Vec<Option<AnswerTable>> = tables.into_iter().map(Some).collect();
     let mut subjects: Vec<Value> = Vec::new();
     let mut out = Vec::new();
-    for (at, brief) in wanted.iter().enumerate() {
+    for (index, brief) in wanted.iter().enumerate() {
         let is_it = |table: &&mut Option<AnswerTable>| {
             table.as_ref().is_some_and(|table| table.id == brief.id)
         };
@@ -44,7 +44,7 @@ pub fn brief(
         let all = table.rows.len();
         match brief.rows {
             BriefRows::First(rows) => {
-                let top = top.filter(|_| at == 0);
+                let top = top.filter(|_| index == 0);
                 table.rows.truncate(top.unwrap_or(rows));
                 let first = table.rows.iter().filter_map(|row| row.first().cloned());
                 subjects = first.collect();
@@ -62,7 +62,7 @@ pub fn brief(
         }
         let table = table.with_columns(brief.columns);
         // Nothing to say, and not that something is missing.
-        if table.rows.is_empty() && at > 0 {
+        if table.rows.is_empty() && index > 0 {
             continue;
         }
         out.push(table.counted(all, more));
@@ -74,25 +74,28 @@ impl AnswerTable {
     /// Some of its columns, in this order; those without a value in any row are left out.
     pub fn with_columns(self, wanted: &[&str]) -> Self {
         let is_empty = |value: &Value| value.is_null() || value == "";
-        let found = wanted
+        let columns = wanted
             .iter()
             .filter_map(|id| self.columns.iter().position(|column| column.id == *id));
-        let has_value = |at: &usize| {
+        let has_value = |index: &usize| {
             self.rows
                 .iter()
-                .any(|row| row.get(*at).is_some_and(|cell| !is_empty(cell)))
+                .any(|row| row.get(*index).is_some_and(|cell| !is_empty(cell)))
         };
-        let places: Vec<usize> = found
-            .filter(|at| self.rows.is_empty() || has_value(at))
+        let places: Vec<usize> = columns
+            .filter(|index| self.rows.is_empty() || has_value(index))
             .collect();
         let rows = self.rows.iter().map(|row| {
             places
                 .iter()
-                .map(|&at| row.get(at).cloned().unwrap_or_default())
+                .map(|&index| row.get(index).cloned().unwrap_or_default())
                 .collect()
         });
         Self {
-            columns: places.iter().map(|&at| self.columns[at].clone()).collect(),
+            columns: places
+                .iter()
+                .map(|&index| self.columns[index].clone())
+                .collect(),
             rows: rows.collect(),
             ..self
         }

@@ -180,9 +180,9 @@ impl Aggregate<PercentileState, Option<f64>> for Percentile {
 
     fn step(&self, context: &mut Context<'_>, state: &mut PercentileState) -> Result<()> {
         state.at = match self.at {
-            Some(at) => at,
+            Some(percentile) => percentile,
             None => number(context, 1)?
-                .filter(|at| (0.0..=100.0).contains(at))
+                .filter(|percentile| (0.0..=100.0).contains(percentile))
                 .ok_or_else(|| {
                     Error::UserFunctionError(
                         "percentile(x, p): p must be a number from 0 to 100".into(),

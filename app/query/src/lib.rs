@@ -119,8 +119,8 @@ pub struct QueryError {
 impl fmt::Display for QueryError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)?;
-        if let Some((sql, at)) = &self.place {
-            let before = sql.get(..*at).unwrap_or(sql);
+        if let Some((sql, position)) = &self.place {
+            let before = sql.get(..*position).unwrap_or(sql);
             let begin = before.rfind('\n').map_or(0, |newline| newline + 1);
             let line = sql[begin..].lines().next().unwrap_or_default();
             let indent = before[begin..].chars().count();
@@ -423,13 +423,13 @@ fn answer(
     }
     rows.begin(&columns);
     let (mut count, mut bytes) = (0, 0);
-    let mut found = statement.query([])?;
-    while let Some(row) = found.next()? {
+    let mut rows_of_query = statement.query([])?;
+    while let Some(row) = rows_of_query.next()? {
         if limits.rows > 0 && count == limits.rows {
             return Ok(true);
         }
         let values = (0..columns.len())
-            .map(|at| row.get(at))
+            .map(|index| row.get(index))
             .collect::<rusqlite::Result<Vec<_>>>()?;
         bytes += values.iter().map(size).sum::<usize>();
         count += 1;
@@ -457,15 +457,15 @@ fn size(value: &SqlValue) -> usize {
 
 /// Names of columns, with a number behind those that occur again (`name_2`): an object of JSON has each name once.
 fn distinct<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
-    let mut found: Vec<String> = Vec::new();
+    let mut names_so_far: Vec<String> = Vec::new();
     for name in names {
         let numbered = (2..).map(|number| format!("{name}_{number}"));
         let free = std::iter::once(name.to_owned())
             .chain(numbered)
-            .find(|name| !found.contains(name));
-        found.extend(free);
+            .find(|name| !names_so_far.contains(name));
+        names_so_far.extend(free);
     }
-    found
+    names_so_far
 }
 
 fn plain(error: &Error) -> QueryError {

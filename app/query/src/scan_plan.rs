@@ -138,11 +138,11 @@ impl ScanPlan {
                 plan.order.push((column, word.starts_with('-')));
                 continue;
             }
-            let found = COMPARISONS
+            let comparison = COMPARISONS
                 .iter()
                 .find_map(|(comparison, sign)| Some((*comparison, word.strip_prefix(sign)?)));
             if let Some((comparison, column)) =
-                found.and_then(|(one, column)| Some((one, column.parse().ok()?)))
+                comparison.and_then(|(one, column)| Some((one, column.parse().ok()?)))
             {
                 plan.constraints.push(Constraint {
                     number: plan.constraints.len(),

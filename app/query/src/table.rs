@@ -12,10 +12,10 @@ pub fn query_table(answer: QueryAnswer) -> Table {
         .into_iter()
         .map(|row| row.into_iter().map(cell).collect())
         .collect();
-    let columns = answer.columns.iter().enumerate().map(|(at, name)| {
+    let columns = answer.columns.iter().enumerate().map(|(index, name)| {
         let (name, kind) = (
             kept(name),
-            kind_of(rows.iter().filter_map(|row| row.get(at))),
+            kind_of(rows.iter().filter_map(|row| row.get(index))),
         );
         Column {
             id: name,
@@ -58,7 +58,7 @@ fn kind_of<'a>(cells: impl Iterator<Item = &'a Cell>) -> CellKind {
         Cell::Float(_) => Some(CellKind::Float),
     });
     kinds
-        .reduce(|all, own| if all == own { all } else { CellKind::Mixed })
+        .reduce(|all, kind| if all == kind { all } else { CellKind::Mixed })
         .unwrap_or(CellKind::Mixed)
 }
 
@@ -73,14 +73,14 @@ fn cell(value: SqlValue) -> Cell {
 }
 
 /// The bytes of the word at a place of a query: what an error is about.
-pub fn word_at(sql: &str, at: usize) -> std::ops::Range<usize> {
-    let Some(rest) = sql.get(at..) else {
+pub fn word_at(sql: &str, position: usize) -> std::ops::Range<usize> {
+    let Some(rest) = sql.get(position..) else {
         return sql.len()..sql.len();
     };
     let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
     let word = rest.find(|c| !is_word(c)).unwrap_or(rest.len());
     let first = rest.chars().next().map_or(0, char::len_utf8);
-    at..at + word.max(first)
+    position..position + word.max(first)
 }
 
 #[cfg(test)]

@@ -259,8 +259,8 @@ impl TraceCursor {
             return None;
         }
         let index = self.indexes.of(&self.table, column)?;
-        let found = index.rows(value);
-        (found.len() < walked).then(|| found.iter().rev().map(|(_, row)| *row).collect())
+        let rows = index.rows(value);
+        (rows.len() < walked).then(|| rows.iter().rev().map(|(_, row)| *row).collect())
     }
 
     /// Rows sorted by choices, the first one last. Missing values come first, as in SQLite.

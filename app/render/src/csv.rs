@@ -34,20 +34,20 @@ pub fn tables(document: &Document) -> Vec<NamedTable> {
             .map(move |table| NamedTable { report, table })
     };
     let gated = document.gated.iter().filter(|gated| gated.are_set);
-    let mut found: Vec<_> = gated
+    let mut tables: Vec<_> = gated
         .flat_map(|gated| named("gates", gated.report.tables()))
         .collect();
     for section in document.sections() {
         if let Ok(report) = &section.result {
-            found.extend(named(section.id, report.tables()));
+            tables.extend(named(section.id, report.tables()));
         }
     }
     if let Some(badge) = document.session.model().badge() {
-        for one in &mut found {
+        for one in &mut tables {
             add_badge(&mut one.table, &badge);
         }
     }
-    found
+    tables
 }
 
 /// Adds a column that states in every row what produced times that were not measured.
@@ -73,20 +73,20 @@ pub fn chosen<'a>(
     wanted: Option<&str>,
     missing: &[(&str, String)],
 ) -> Result<Vec<&'a NamedTable>, String> {
-    let found: Vec<_> = tables
+    let chosen: Vec<_> = tables
         .iter()
         .filter(|one| wanted.is_none_or(|wanted| one.is_called(wanted)))
         .collect();
-    let Some(wanted) = wanted.filter(|_| found.is_empty()) else {
-        return Ok(found);
+    let Some(wanted) = wanted.filter(|_| chosen.is_empty()) else {
+        return Ok(chosen);
     };
-    let own = |(report, _): &&(&str, String)| wanted.split('.').next() == Some(*report);
+    let of_report = |(report, _): &&(&str, String)| wanted.split('.').next() == Some(*report);
     let only = || {
         missing
             .first()
             .filter(|_| tables.is_empty() && missing.len() == 1)
     };
-    Err(match missing.iter().find(own).or_else(only) {
+    Err(match missing.iter().find(of_report).or_else(only) {
         Some((report, why)) => {
             format!("there is no table {wanted:?}: {report} does not apply: {why}")
         }

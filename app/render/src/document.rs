@@ -221,14 +221,14 @@ pub fn scope_in_words(scope: Scope) -> String {
     match scope {
         Scope::WholeTrace => "whole trace".to_owned(),
         Scope::Range(range) => {
-            let at = |time: trace_model::Timestamp, open: &str| match time.ps() {
+            let in_words = |time: trace_model::Timestamp, open: &str| match time.ps() {
                 i64::MIN | i64::MAX => open.to_owned(),
                 _ => time.since_origin().to_string(),
             };
             format!(
                 "{} to {}",
-                at(range.start, "the beginning"),
-                at(range.end, "the end")
+                in_words(range.start, "the beginning"),
+                in_words(range.end, "the end")
             )
         }
         Scope::Steps {

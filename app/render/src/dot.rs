@@ -6,16 +6,19 @@ use analysis::is_printable;
 use analysis::reports::hlo::{Neighbourhood, NodeRelation};
 
 /// The graph; the body of the instruction in the middle is a cluster.
-pub fn graph(found: &Neighbourhood) -> String {
+pub fn graph(neighbourhood: &Neighbourhood) -> String {
     let mut out =
         String::from("digraph hlo {\n  node [shape=box, fontname=\"sans-serif\", fontsize=10];\n");
     let _ = writeln!(
         out,
         "  label={};",
-        quoted(&format!("{} in {}", found.center, found.program))
+        quoted(&format!(
+            "{} in {}",
+            neighbourhood.center, neighbourhood.program
+        ))
     );
-    let node = |out: &mut String, at: usize| {
-        let Some(node) = found.nodes.get(at) else {
+    let node = |out: &mut String, index: usize| {
+        let Some(node) = neighbourhood.nodes.get(index) else {
             return;
         };
         let mut lines = vec![node.op.name.to_string(), node.op.opcode.to_string()];
@@ -28,30 +31,35 @@ pub fn graph(found: &Neighbourhood) -> String {
         } else {
             ""
         };
-        let _ = writeln!(out, "  n{at} [label={}{style}];", quoted(&lines.join("\n")));
+        let _ = writeln!(
+            out,
+            "  n{index} [label={}{style}];",
+            quoted(&lines.join("\n"))
+        );
     };
-    let is_inside = |&at: &usize| {
-        found
+    let is_inside = |&index: &usize| {
+        neighbourhood
             .nodes
-            .get(at)
+            .get(index)
             .is_some_and(|node| node.relation == NodeRelation::Inside)
     };
-    let (inside, around): (Vec<usize>, Vec<usize>) = (0..found.nodes.len()).partition(is_inside);
-    for at in around {
-        node(&mut out, at);
+    let (inside, around): (Vec<usize>, Vec<usize>) =
+        (0..neighbourhood.nodes.len()).partition(is_inside);
+    for index in around {
+        node(&mut out, index);
     }
     if !inside.is_empty() {
         let _ = writeln!(
             out,
             "  subgraph cluster_inside {{\n  label={};",
-            quoted(&format!("inside {}", found.center))
+            quoted(&format!("inside {}", neighbourhood.center))
         );
-        for at in inside {
-            node(&mut out, at);
+        for index in inside {
+            node(&mut out, index);
         }
         out.push_str("  }\n");
     }
-    for edge in &found.edges {
+    for edge in &neighbourhood.edges {
         let _ = writeln!(out, "  n{} -> n{};", edge.from, edge.to);
     }
     out.push_str("}\n");

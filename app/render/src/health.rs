@@ -106,11 +106,11 @@ fn import_log(document: &Document, layout: &TextLayout) -> String {
 
 /// The table of clocks; nothing without devices.
 fn clocks(report: &DoctorReport, layout: &TextLayout) -> Option<String> {
-    let found = report
+    let clocks = report
         .tables()
         .into_iter()
         .find(|table| table.id == "clocks")?;
-    (!found.rows.is_empty()).then(|| table(&found, layout))
+    (!clocks.rows.is_empty()).then(|| table(&clocks, layout))
 }
 
 /// Recorded facts of files and devices; nothing if there are none.

@@ -31,10 +31,10 @@ impl TextLayout {
     pub fn screen(&self, parts: &[(String, String)], least: usize) -> String {
         let (mut lines, mut left) = (0, Vec::new());
         let mut out = Vec::new();
-        for (at, (name, text)) in parts.iter().enumerate() {
+        for (index, (name, text)) in parts.iter().enumerate() {
             lines += text.lines().count() + 1;
             let fits = left.is_empty() && lines <= SCREEN;
-            if self.top == 0 || at < least || fits {
+            if self.top == 0 || index < least || fits {
                 out.push(text.trim_end().to_owned() + "\n");
             } else if !left.contains(name) {
                 left.push(name.clone());
@@ -113,8 +113,8 @@ fn break_of(word: &str, width: usize) -> usize {
     let all = beginning(word, width);
     let sign = all
         .rfind(['/', '-', '_', '.', ',', '=', ':'])
-        .map(|at| at + 1);
-    sign.filter(|&at| at > all.len() / 2)
+        .map(|end| end + 1);
+    sign.filter(|&end| end > all.len() / 2)
         .unwrap_or(all.len())
         .max(word.chars().next().map_or(1, char::len_utf8))
 }

@@ -39,14 +39,14 @@ impl MarkdownRoom {
     pub fn largest(&mut self, later: &str, blocks: impl IntoIterator<Item = String>) -> String {
         let [lines, bytes] = size(later);
         let fits = |block: &String| {
-            let own = size(block);
-            own[0] + lines <= self.lines && own[1] + bytes <= self.bytes
+            let needed = size(block);
+            needed[0] + lines <= self.lines && needed[1] + bytes <= self.bytes
         };
-        let found = blocks.into_iter().find(fits).unwrap_or_default();
-        let own = size(&found);
-        self.lines -= own[0].min(self.lines);
-        self.bytes -= own[1].min(self.bytes);
-        found
+        let chosen = blocks.into_iter().find(fits).unwrap_or_default();
+        let needed = size(&chosen);
+        self.lines -= needed[0].min(self.lines);
+        self.bytes -= needed[1].min(self.bytes);
+        chosen
     }
 }
 

@@ -158,12 +158,12 @@ fn fit(columns: &mut Vec<TextColumn>, width: usize) -> Vec<String> {
         let void = columns.iter().rposition(|column| column.is_void);
         let is_wide = |of| columns.len() > 2 && sum(columns, of) > width;
         // Texts are shortened only where no column can be spared.
-        let at = match void {
+        let narrowed = match void {
             Some(void) if is_wide(|column| column.width) => void,
             None if is_wide(|column| column.min) => columns.len() - 1,
             _ => break,
         };
-        let column = columns.remove(at);
+        let column = columns.remove(narrowed);
         dropped.push((column.place, column.heading));
     }
     dropped.sort_unstable();

@@ -19,7 +19,7 @@ pub fn document(document: &Document, layout: &TextLayout) -> String {
     if let Some(gated) = document.gated.as_ref().filter(|gated| gated.are_set) {
         let comparison = gated.comparison.as_ref();
         text += &gates::lines(&gated.report, comparison, layout);
-        text.extend(comparison.map(|found| gates::change(found, layout)));
+        text.extend(comparison.map(|comparison| gates::change(comparison, layout)));
         text.push('\n');
     }
     match document.view {

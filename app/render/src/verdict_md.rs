@@ -130,7 +130,9 @@ impl FirstScreen<'_> {
         let Some(report) = self.gates else {
             return String::new();
         };
-        let statement = self.comparison.map_or("", |found| &found.statement);
+        let statement = self
+            .comparison
+            .map_or("", |comparison| &comparison.statement);
         let open = |alike: &AlikeGates<'_>| alike.first.status != Status::Pass;
         let all: Vec<_> = report
             .alike()
@@ -171,7 +173,7 @@ impl FirstScreen<'_> {
         let mut text = format!("- Run: {}{}\n", code(&self.run), escaped(&self.facts));
         let bases = self
             .comparison
-            .map(|found| &found.base.runs[..])
+            .map(|comparison| &comparison.base.runs[..])
             .unwrap_or_default();
         if let Some(first) = bases.first() {
             let more = match bases.len() {

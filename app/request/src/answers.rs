@@ -259,8 +259,8 @@ pub fn programs(session: &Session, scope: Scope, request: &HloRequest) -> Result
             .map(Box::new)
             .map_err(|error| RequestError::import(error, path))
     };
-    let found = request.answer(&session.context(scope), open, &())??;
-    with_page(session, scope, ("hlo", "Programs"), found.report())
+    let answer = request.answer(&session.context(scope), open, &())??;
+    with_page(session, scope, ("hlo", "Programs"), answer.report())
 }
 
 /// The rows of `systole events`.
@@ -319,14 +319,14 @@ pub fn expected(session: &Session, scope: Scope, request: &ExpectRequest) -> Res
 
 /// What `systole hlo --diff` says of the programs of two traces.
 pub fn program_diff((first, scope): (&Session, Scope), second: &Session) -> Result<CommandAnswer> {
-    let found = diff_of(first, scope, second, &())??;
-    answer(&Document::of(first, scope, ("hlo", "Programs"), Ok(found)))
+    let report = diff_of(first, scope, second, &())??;
+    answer(&Document::of(first, scope, ("hlo", "Programs"), Ok(report)))
 }
 
 /// The instructions in which two programs differ; `None` if these cannot be read whole.
 pub fn instructions_that_differ(first: &Session, second: &Session) -> Result<Option<ProgramDiff>> {
-    let found = diff_of(first, Scope::WholeTrace, second, &())?.ok();
-    Ok(found.and_then(|report| report.as_any().downcast_ref().cloned()))
+    let report = diff_of(first, Scope::WholeTrace, second, &())?.ok();
+    Ok(report.and_then(|report| report.as_any().downcast_ref().cloned()))
 }
 
 /// The same as a report, or why there is none.
@@ -341,8 +341,8 @@ pub fn diff_of(
         ..HloRequest::default()
     };
     let other = |_: &Path| Ok(Box::new(second.clone()));
-    let found = question.answer(&first.context(scope), other, warnings)?;
-    Ok(found.map(HloAnswer::report))
+    let answer = question.answer(&first.context(scope), other, warnings)?;
+    Ok(answer.map(HloAnswer::report))
 }
 
 fn plain() -> TextLayout {

@@ -277,7 +277,7 @@ impl Assumptions {
             } else {
                 settings.warmup_steps()
             },
-            serving: serving.iter().map(|own| own.0.0.clone()).collect(),
+            serving: serving.iter().map(|pattern| pattern.0.0.clone()).collect(),
             device_spec: chip.as_ref().map(|chip| chip.id.clone()),
             own_chip: chip.and_then(|chip| match chip {
                 Cow::Borrowed(_) => None,

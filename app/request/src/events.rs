@@ -133,9 +133,9 @@ impl EventsRequest {
             ));
         }
         if let Some((twice, _)) = (1..keys.len())
-            .map(|at| keys[at])
+            .map(|index| keys[index])
             .zip(1..)
-            .find(|(key, at)| keys[..*at].contains(key))
+            .find(|(key, index)| keys[..*index].contains(key))
         {
             return Err(RequestError::argument(
                 "group_by",

@@ -281,7 +281,7 @@ pub fn read(path: &Path, warnings: &dyn Warnings) -> Result<Vec<HistoryLine>> {
     let _lock = (path.as_os_str() != STANDARD).then(lock).transpose()?;
     let text = read_small(path, MAX_FILE).map_err(unread)?;
     let (mut runs, mut damaged) = (Vec::new(), Vec::new());
-    for (at, line) in text
+    for (index, line) in text
         .lines()
         .enumerate()
         .filter(|(_, line)| !line.trim().is_empty())
@@ -291,12 +291,15 @@ pub fn read(path: &Path, warnings: &dyn Warnings) -> Result<Vec<HistoryLine>> {
             Ok(line) => {
                 let why = format!(
                     "line {}: this is {:?}, and this program reads {SCHEMA:?}",
-                    at + 1,
+                    index + 1,
                     line.schema
                 );
                 return Err(wrong(why));
             }
-            Err(error) => damaged.push(format!("line {} is not a history entry: {error}", at + 1)),
+            Err(error) => damaged.push(format!(
+                "line {} is not a history entry: {error}",
+                index + 1
+            )),
         }
     }
     match damaged.first() {

@@ -70,7 +70,7 @@ impl HloAnswer {
     /// The answer as a report.
     pub fn report(self) -> Arc<dyn Report> {
         match self {
-            Self::Around(found) => Arc::new(found),
+            Self::Around(neighbourhood) => Arc::new(neighbourhood),
             Self::Text(text) => Arc::new(text),
             Self::Other(report) => report,
         }
@@ -119,7 +119,7 @@ impl HloRequest {
                 most: self.most,
             };
             return neighbourhood(cx, program, name, reach)
-                .map(|found| Ok(HloAnswer::Around(found)))
+                .map(|answer| Ok(HloAnswer::Around(answer)))
                 .map_err(wrong);
         }
         if self.text {
@@ -158,7 +158,7 @@ impl HloRequest {
                 .map_err(wrong)?;
             let second = the_first(&beside, &second, called(&beside, Some(name)), warnings)?;
             match hlo::diff((cx, first), (&beside, second)) {
-                Ok(found) => Arc::new(found),
+                Ok(answer) => Arc::new(answer),
                 Err(error) => return Ok(Err(error)),
             }
         } else {

@@ -21,7 +21,7 @@ pub struct OpenTraces {
     /// Memory of their models.
     most_bytes: usize,
     /// The one asked about last comes last.
-    open: Mutex<Vec<OpenTrace>>,
+    open: Mutex<Vec<KeptTrace>>,
     /// Held while a trace is read, so that two calls do not read the same.
     reading: Mutex<BTreeMap<String, Arc<Mutex<()>>>>,
 }
@@ -38,7 +38,7 @@ pub struct AskedTrace {
 }
 
 #[derive(Debug)]
-struct OpenTrace {
+struct KeptTrace {
     key: String,
     files: Vec<ListedFile>,
     session: Session,
@@ -72,16 +72,16 @@ impl OpenTraces {
     ) -> Result<RequestSession> {
         let files = files(roots, asked, progress)?;
         let key = asked.key();
-        if let Some(found) = self.found(&key, &files) {
-            return Ok(found);
+        if let Some(session) = self.found(&key, &files) {
+            return Ok(session);
         }
         let mut all = locked(&self.reading);
         all.retain(|_, one| Arc::strong_count(one) > 1);
         let one = Arc::clone(all.entry(key.clone()).or_default());
         drop(all);
         let reading = locked(&one);
-        if let Some(found) = self.found(&key, &files) {
-            return Ok(found);
+        if let Some(session) = self.found(&key, &files) {
+            return Ok(session);
         }
         let mut session =
             answers::open(&asked.trace, roots.local(), asked.programs_only, progress)?;
@@ -95,7 +95,7 @@ impl OpenTraces {
             return Err(roots.outside(outside));
         }
         let request = session.for_request();
-        self.keep(OpenTrace {
+        self.keep(KeptTrace {
             key,
             files,
             bytes: bytes_of(session.model()),
@@ -107,16 +107,16 @@ impl OpenTraces {
 
     fn found(&self, key: &str, files: &[ListedFile]) -> Option<RequestSession> {
         let mut open = locked(&self.open);
-        let at = open
+        let index = open
             .iter()
             .position(|trace| trace.key == key && trace.files == files)?;
-        let mut trace = open.remove(at);
+        let mut trace = open.remove(index);
         let request = trace.session.for_request();
         open.push(trace);
         Some(request)
     }
 
-    fn keep(&self, trace: OpenTrace) {
+    fn keep(&self, trace: KeptTrace) {
         let mut open = locked(&self.open);
         open.retain(|other| other.key != trace.key);
         open.push(trace);

@@ -27,9 +27,9 @@ impl Roots {
             given
         };
         let directory = |path: &PathBuf| {
-            let found = real(path)?;
-            if found.is_dir() {
-                Ok(found)
+            let directory = real(path)?;
+            if directory.is_dir() {
+                Ok(directory)
             } else {
                 Err(RequestError::Usage(format!(
                     "--root: no directory: {}",

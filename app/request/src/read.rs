@@ -123,15 +123,15 @@ fn in_plain_words(error: &str) -> String {
     if let Some(name) = error.strip_prefix("missing field ") {
         return format!("{} {MISSING}", name.trim_matches('`'));
     }
-    let Some((found, expected)) = error.rsplit_once(", expected ") else {
+    let Some((given, expected)) = error.rsplit_once(", expected ") else {
         return error.to_owned();
     };
     let kind = KINDS.iter().find(|(name, _)| *name == expected);
     let expected = kind.map_or(expected, |(_, words)| words);
     let expected = expected.strip_prefix("one of ").unwrap_or(expected);
-    match found.strip_prefix("unknown variant ") {
+    match given.strip_prefix("unknown variant ") {
         Some(name) => format!("there is no {name}; there are {expected}"),
-        None if found.starts_with("invalid ") => format!("expected {expected}"),
+        None if given.starts_with("invalid ") => format!("expected {expected}"),
         None => error.to_owned(),
     }
 }

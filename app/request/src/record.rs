@@ -212,12 +212,12 @@ impl CaptureRequest {
         };
         let open = |run: &Path| open(run).map_err(|error| error.on_command_line());
         match capture_steps(options, wanted, &open, watch) {
-            Ok(found) => Ok(Recorded {
-                steps: Some(found.steps),
-                session: found.session.map(Ok),
-                said: found.said,
-                lacks: found.lacks,
-                ..Recorded::of(found.capture, needs_devices)
+            Ok(recorded) => Ok(Recorded {
+                steps: Some(recorded.steps),
+                session: recorded.session.map(Ok),
+                said: recorded.said,
+                lacks: recorded.lacks,
+                ..Recorded::of(recorded.capture, needs_devices)
             }),
             Err(StepsError::Servers(capture, said)) => Ok(Recorded {
                 said,

@@ -190,14 +190,14 @@ impl SettingsFile {
 
     /// The expectations, at least one.
     pub fn expectations(&self) -> Result<Vec<Expectation>> {
-        let own = self.listed_expectations()?;
-        if own.is_empty() {
+        let listed = self.listed_expectations()?;
+        if listed.is_empty() {
             return Err(self.wrong(
                 "it has no [[expect]]; `systole expect --init PATH` writes those of a program"
                     .to_owned(),
             ));
         }
-        Ok(own.to_vec())
+        Ok(listed.to_vec())
     }
 
     /// What is said of gates that are not evaluated.
@@ -235,7 +235,7 @@ fn with_nearest(message: &str) -> String {
     let unknown = message
         .rfind("unknown field `")
         .or_else(|| message.rfind("unknown variant `"));
-    let Some(said) = unknown.and_then(|at| message.get(at..)) else {
+    let Some(said) = unknown.and_then(|start| message.get(start..)) else {
         return message.to_owned();
     };
     // The words between backticks: the unknown one, then those that it could be.

@@ -208,14 +208,14 @@ impl FromStr for RangeArg {
             "write two times with their units, the first before the second: 1.5ms..2ms".to_owned()
         };
         let (from, to) = text.split_once("..").ok_or_else(wrong)?;
-        let at = |text: &str, open: Timestamp| match text.trim() {
+        let time = |text: &str, open: Timestamp| match text.trim() {
             "" => Ok(open),
             text => text
                 .parse::<Picos>()
                 .map(|time| Timestamp::ZERO + time)
                 .map_err(|error| error.to_string()),
         };
-        let (from, to) = (at(from, Timestamp::MIN)?, at(to, Timestamp::MAX)?);
+        let (from, to) = (time(from, Timestamp::MIN)?, time(to, Timestamp::MAX)?);
         if from < to {
             Ok(Self(TimeRange::new(from, to)))
         } else {

@@ -66,12 +66,12 @@ impl Connections {
     /// Ends the oldest connection that waits for its client; false if there is none.
     pub fn end_one(&self) -> bool {
         let mut list = locked(&self.0);
-        let found = list
+        let idle = list
             .open
             .iter()
             .find(|(_, one)| one.waits_for_client())
             .map(|(id, _)| *id);
-        let Some(one) = found.and_then(|id| list.open.remove(&id)) else {
+        let Some(one) = idle.and_then(|id| list.open.remove(&id)) else {
             return false;
         };
         one.end.notify_one();

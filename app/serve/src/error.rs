@@ -103,7 +103,7 @@ impl ApiError {
         let why = format!("the file has {bytes} bytes, and none of the asked range");
         let range = HeaderValue::from_str(&format!("bytes */{bytes}"))
             .ok()
-            .map(|at| (header::CONTENT_RANGE, at));
+            .map(|range| (header::CONTENT_RANGE, range));
         Self {
             header: range,
             ..Self::new(StatusCode::RANGE_NOT_SATISFIABLE, "no_such_range", why)

@@ -102,18 +102,19 @@ fn router(state: &Arc<ServeState>, guard: Arc<Guard>) -> Result<Router> {
 /// The addresses of a name; of loopback both kinds, because browsers try both for `localhost`.
 fn addresses(args: &ServeArgs) -> Result<Vec<SocketAddr>> {
     let host = args.host.trim_start_matches('[').trim_end_matches(']');
-    let found = (host, args.port).to_socket_addrs();
-    let mut found: Vec<SocketAddr> = found.map_err(|error| refused(&error, args))?.collect();
+    let addresses = (host, args.port).to_socket_addrs();
+    let mut addresses: Vec<SocketAddr> =
+        addresses.map_err(|error| refused(&error, args))?.collect();
     // 127.0.0.1 first: it is what is printed.
-    found.sort_by_key(SocketAddr::is_ipv6);
-    found.dedup();
+    addresses.sort_by_key(SocketAddr::is_ipv6);
+    addresses.dedup();
     let v6 = IpAddr::V6(Ipv6Addr::LOCALHOST);
-    if found.iter().all(|address| address.ip().is_loopback())
-        && found.iter().all(SocketAddr::is_ipv4)
+    if addresses.iter().all(|address| address.ip().is_loopback())
+        && addresses.iter().all(SocketAddr::is_ipv4)
     {
-        found.push(SocketAddr::new(v6, args.port));
+        addresses.push(SocketAddr::new(v6, args.port));
     }
-    Ok(found)
+    Ok(addresses)
 }
 
 fn refused(error: &io::Error, args: &ServeArgs) -> RequestError {

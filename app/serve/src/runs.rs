@@ -151,9 +151,9 @@ impl RunList {
             }
         }
         let listing = Arc::new(listing);
-        let (at, took) = (Instant::now(), started.elapsed());
+        let (read_at, took) = (Instant::now(), started.elapsed());
         *locked(&self.last) = Some(LastListing {
-            at,
+            at: read_at,
             took,
             listing: Arc::clone(&listing),
         });
@@ -238,7 +238,7 @@ fn runs_of(
                 hosts: listed.hosts,
                 bytes: listed.bytes,
                 modified_s: modified
-                    .and_then(|at| at.duration_since(UNIX_EPOCH).ok())
+                    .and_then(|time| time.duration_since(UNIX_EPOCH).ok())
                     .map(|since| since.as_secs()),
                 joined_runs: listed.joined,
                 empty_files: listed.empty_files,

@@ -148,10 +148,10 @@ async fn connection(
 ) {
     // Answers are sent at once; without this a small one can wait for the client.
     let _ = stream.set_nodelay(true);
-    let own = Arc::clone(&entry.connection);
-    let io = TokioIo::new(PatientStream::new(stream, Arc::clone(&own)));
+    let watched = Arc::clone(&entry.connection);
+    let io = TokioIo::new(PatientStream::new(stream, Arc::clone(&watched)));
     // The guard says when a request has arrived as a whole.
-    let service = TowerToHyperService::new(router.layer(Extension(Arc::clone(&own))));
+    let service = TowerToHyperService::new(router.layer(Extension(Arc::clone(&watched))));
     let mut builder = http1::Builder::new();
     builder
         .timer(TokioTimer::new())
@@ -160,7 +160,7 @@ async fn connection(
         .max_headers(MOST_HEADERS);
     let mut connection = pin!(builder.serve_connection(io, service));
     let stop = async {
-        match select(pin!(stopped.changed()), pin!(own.ended())).await {
+        match select(pin!(stopped.changed()), pin!(watched.ended())).await {
             Either::Left(_) => true,
             Either::Right(_) => false,
         }

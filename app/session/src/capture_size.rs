@@ -114,8 +114,11 @@ impl CaptureSize {
                 let is_repeated = is_repeated(part.part);
                 let remedy = remedy(part.part);
                 let without = remedy.map(|_| {
-                    let own = |is_own: bool| if is_own { part.bytes } else { 0 };
-                    fit(fixed - own(!is_repeated), repeated - own(is_repeated))
+                    let bytes_if = |is_own: bool| if is_own { part.bytes } else { 0 };
+                    fit(
+                        fixed - bytes_if(!is_repeated),
+                        repeated - bytes_if(is_repeated),
+                    )
                 });
                 SizeOfPart {
                     part: words(part),

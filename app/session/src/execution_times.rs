@@ -69,12 +69,12 @@ impl ExecutionTimes {
     pub fn of(model: &TraceModel, program: &str, call: &str) -> Result<Self, String> {
         let calls = calls(model, call);
         let on_devices = on_devices(model, program);
-        let (recorded_by, found) = if on_devices.is_empty() {
+        let (recorded_by, times) = if on_devices.is_empty() {
             (RecordedBy::HostThreads, on_host(model, program, &calls))
         } else {
             (RecordedBy::Device, on_devices)
         };
-        let mut devices: Vec<DeviceExecutions> = found
+        let mut devices: Vec<DeviceExecutions> = times
             .into_iter()
             .filter_map(|(device, times)| DeviceExecutions::of(device, &times, &calls))
             .collect();
@@ -99,14 +99,14 @@ impl ExecutionTimes {
 
 impl DeviceExecutions {
     fn of(device: String, times: &[Picos], calls: &[TimeRange]) -> Option<Self> {
-        let own: Vec<f64> = times.iter().map(|time| time.as_ps_f64()).collect();
-        let stats = Stats::of(&own)?;
+        let times_ps: Vec<f64> = times.iter().map(|time| time.as_ps_f64()).collect();
+        let stats = Stats::of(&times_ps)?;
         let whole: Vec<f64> = calls.iter().map(|call| call.dur().as_ps_f64()).collect();
-        let is_paired = whole.len() == own.len();
+        let is_paired = whole.len() == times_ps.len();
         let beyond: Vec<f64> = whole
             .iter()
-            .zip(&own)
-            .map(|(call, own)| call - own)
+            .zip(&times_ps)
+            .map(|(call, time)| call - time)
             .collect();
         let median = |values: &[f64]| {
             Stats::of(values)
@@ -115,7 +115,7 @@ impl DeviceExecutions {
         };
         Some(Self {
             device,
-            executions: own.len() as u64,
+            executions: times_ps.len() as u64,
             median_ps: stats.median,
             low_ps: stats.median_range.map(|(low, _)| low),
             high_ps: stats.median_range.map(|(_, high)| high),
@@ -180,33 +180,33 @@ fn host_slices(model: &TraceModel) -> impl Iterator<Item = SliceRef<'_>> {
 
 /// Executions that devices recorded, by device, in time order.
 fn on_devices(model: &TraceModel, program: &str) -> BTreeMap<String, Vec<Picos>> {
-    let mut found = BTreeMap::new();
+    let mut by_device = BTreeMap::new();
     for core in model.tensor_cores() {
         let tracks = model.tracks_of_kind(core, TrackKind::Modules);
         let slices = tracks.flat_map(|track| model.slices_on(track));
-        let mut own: Vec<SliceRef<'_>> = slices
+        let mut executions: Vec<SliceRef<'_>> = slices
             .filter(|slice| function_of(slice.name()) == program)
             .collect();
-        own.sort_by_key(|slice| slice.start());
-        if !own.is_empty() {
+        executions.sort_by_key(|slice| slice.start());
+        if !executions.is_empty() {
             let device = model.device_name(core);
-            found.insert(
+            by_device.insert(
                 device,
-                own.into_iter().map(SliceRef::measured_dur).collect(),
+                executions.into_iter().map(SliceRef::measured_dur).collect(),
             );
         }
     }
-    found
+    by_device
 }
 
 /// From the first to the last op of the program in each call, by the number of the device.
 fn on_host(model: &TraceModel, program: &str, calls: &[TimeRange]) -> BTreeMap<String, Vec<Picos>> {
     let mut spans: BTreeMap<(u64, usize), TimeRange> = BTreeMap::new();
     for slice in host_slices(model) {
-        let at = calls.partition_point(|call| call.start <= slice.range().start);
-        let Some(call) = at
+        let begun = calls.partition_point(|call| call.start <= slice.range().start);
+        let Some(call) = begun
             .checked_sub(1)
-            .filter(|&at| slice.range().start < calls[at].end)
+            .filter(|&index| slice.range().start < calls[index].end)
         else {
             continue;
         };
@@ -227,14 +227,14 @@ fn on_host(model: &TraceModel, program: &str, calls: &[TimeRange]) -> BTreeMap<S
         let span = spans.entry((device, call)).or_insert(slice.range());
         *span = span.hull(slice.range());
     }
-    let mut found: BTreeMap<String, Vec<Picos>> = BTreeMap::new();
+    let mut by_device: BTreeMap<String, Vec<Picos>> = BTreeMap::new();
     for ((device, _), span) in spans {
-        found
+        by_device
             .entry(format!("CPU:{device}"))
             .or_default()
             .push(span.dur());
     }
-    found
+    by_device
 }
 
 impl Tabular for ExecutionTimes {

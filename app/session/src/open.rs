@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use analysis::hints::Hints;
-use analysis::reports::summary::verdict::Verdict;
+use analysis::reports::summary::verdict::RunVerdict;
 use analysis::{
     ANALYSES, Analysis, AnalysisError, Context, Options, Report, ReportCache, Scope, host_event_use,
 };
@@ -128,12 +128,12 @@ impl Session {
     /// The fingerprint of a file of this trace, as it is written; `None` if it is not known and the file cannot be read
     /// any more.
     pub fn fingerprint_of(&self, source: &Source) -> Option<String> {
-        let found = match (source.fingerprint, file_of(source)) {
+        let fingerprint = match (source.fingerprint, file_of(source)) {
             (Some(known), _) => Some(known),
             (None, Some(path)) => open_regular(path).and_then(fingerprint_of).ok(),
             (None, None) => self.stdin.as_ref().map(|stdin| stdin.fingerprint),
         };
-        found.map(fingerprint_text)
+        fingerprint.map(fingerprint_text)
     }
 
     /// The SHA-256 of a file of this trace, in hexadecimal digits; `None` if it is not wanted, or if the file cannot be
@@ -142,11 +142,11 @@ impl Session {
         if !self.has_sha256 {
             return None;
         }
-        let found = match file_of(source) {
+        let sha256 = match file_of(source) {
             Some(path) => sha256_of(open_regular(path).ok()?, source.fingerprint),
             None => self.stdin.as_ref()?.sha256(),
         };
-        found.ok().flatten()
+        sha256.ok().flatten()
     }
 
     /// The path that the user opened.
@@ -194,7 +194,7 @@ impl Session {
     pub fn limit(&self, scope: Scope) -> Option<String> {
         let hints = self.report::<Hints>(scope).ok();
         let limit = hints.and_then(|hints| Some(hints.limit.as_ref()?.statement.clone()));
-        let verdict = || Some(self.report::<Verdict>(scope).ok()?.statement.clone());
+        let verdict = || Some(self.report::<RunVerdict>(scope).ok()?.statement.clone());
         limit.or_else(verdict)
     }
 

@@ -18,13 +18,14 @@ pub fn cuts(mut samples: Vec<Timestamp>) -> Vec<Timestamp> {
 /// Sorts items by time, into `out`; those with equal times stay in their order. Evenly spread times take linear time: each
 /// item has about one bucket, and only buckets are sorted.
 pub fn sort<T: Copy>(items: &[T], out: &mut Vec<T>, time: impl Fn(&T) -> Timestamp) {
-    let Some((least, most)) = items
-        .iter()
-        .map(|item| time(item).ps())
-        .fold(None, |bounds, at| match bounds {
-            None => Some((at, at)),
-            Some((least, most)) => Some((at.min(least), at.max(most))),
-        })
+    let Some((least, most)) =
+        items
+            .iter()
+            .map(|item| time(item).ps())
+            .fold(None, |bounds, time| match bounds {
+                None => Some((time, time)),
+                Some((least, most)) => Some((time.min(least), time.max(most))),
+            })
     else {
         return out.clear();
     };

@@ -192,7 +192,7 @@ impl SessionStore {
 
     /// The session of one of these traces that was saved last.
     pub fn of_trace(&self, traces: &[PathBuf]) -> Option<SavedSession> {
-        let mut found: Vec<_> = self
+        let mut saved_sessions: Vec<_> = self
             .names
             .iter()
             .filter_map(|name| self.file(name).ok())
@@ -203,8 +203,9 @@ impl SessionStore {
                 Some((store::modified(&file), saved))
             })
             .collect();
-        found.sort_by(|(a, one), (b, other)| a.cmp(b).then_with(|| other.name.cmp(&one.name)));
-        found.pop().map(|(_, saved)| saved)
+        saved_sessions
+            .sort_by(|(a, one), (b, other)| a.cmp(b).then_with(|| other.name.cmp(&one.name)));
+        saved_sessions.pop().map(|(_, saved)| saved)
     }
 
     /// The session that an archive of `systole pack` at this path holds as text. The error is a sentence.
@@ -289,14 +290,14 @@ fn whole(path: &Path) -> PathBuf {
 /// A name as a file name: characters that some systems forbid become `%` and their code, so that different names never
 /// share a file.
 fn escaped(name: &str) -> String {
-    let is_safe = |at: usize, c: char| {
+    let is_safe = |index: usize, c: char| {
         !c.is_ascii()
             || c.is_ascii_alphanumeric()
             || "_-".contains(c)
-            || (" .".contains(c) && at > 0)
+            || (" .".contains(c) && index > 0)
     };
-    let parts = name.char_indices().map(|(at, c)| {
-        if is_safe(at, c) {
+    let parts = name.char_indices().map(|(index, c)| {
+        if is_safe(index, c) {
             c.to_string()
         } else {
             format!("%{:02X}", c as u32)

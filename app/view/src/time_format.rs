@@ -48,11 +48,11 @@ impl TimeFormat {
 
     #[must_use]
     pub fn next(self) -> Self {
-        let at = Self::ALL
+        let index = Self::ALL
             .iter()
             .position(|(format, _)| *format == self)
             .unwrap_or(0);
-        Self::ALL[(at + 1) % Self::ALL.len()].0
+        Self::ALL[(index + 1) % Self::ALL.len()].0
     }
 
     pub fn text(self, time: Picos) -> String {
@@ -64,19 +64,19 @@ impl TimeFormat {
     }
 
     /// The label of a ruler mark, with enough digits to distinguish marks that are `step` apart.
-    pub fn tick(self, at: Picos, step: Picos) -> String {
+    pub fn tick(self, time: Picos, step: Picos) -> String {
         match self.unit() {
-            _ if at == Picos::ZERO => "0".to_owned(),
+            _ if time == Picos::ZERO => "0".to_owned(),
             Some(unit) => {
                 let (mut rest, mut decimals) = (unit.0, 0);
                 while step.ps() % rest != 0 {
                     rest /= 10;
                     decimals += 1;
                 }
-                in_unit(at, unit, decimals)
+                in_unit(time, unit, decimals)
             }
-            None if self == Self::Exact => exact(at),
-            None => tick_label(at, step),
+            None if self == Self::Exact => exact(time),
+            None => tick_label(time, step),
         }
     }
 

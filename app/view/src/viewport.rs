@@ -72,9 +72,9 @@ impl Viewport {
         self.base
     }
 
-    /// Position of `at`: 0 at the left edge, 1 at the right edge.
-    pub fn fraction(&self, at: Timestamp) -> f64 {
-        ((at - self.base).as_ps_f64() - self.offset) / self.span
+    /// Position of `time`: 0 at the left edge, 1 at the right edge.
+    pub fn fraction(&self, time: Timestamp) -> f64 {
+        ((time - self.base).as_ps_f64() - self.offset) / self.span
     }
 
     /// The time at `fraction` of the width.
@@ -238,9 +238,9 @@ pub fn roundness(time: Picos) -> Picos {
     Picos::from_ps(last.unwrap_or(1))
 }
 
-/// `at` as the ruler writes it: in the unit of `step`, with enough digits to
+/// `time` as the ruler writes it: in the unit of `step`, with enough digits to
 /// distinguish neighbours.
-pub fn tick_label(at: Picos, step: Picos) -> String {
+pub fn tick_label(time: Picos, step: Picos) -> String {
     const UNITS: [(i64, &str); 5] = [
         (1_000_000_000_000, "s"),
         (1_000_000_000, "ms"),
@@ -248,14 +248,14 @@ pub fn tick_label(at: Picos, step: Picos) -> String {
         (1_000, "ns"),
         (1, "ps"),
     ];
-    if at == Picos::ZERO {
+    if time == Picos::ZERO {
         return "0".to_owned();
     }
     // The largest unit of which the step is at least a thousandth, so "1.234 s" but never "0.000001 s".
     let (unit, name) = UNITS
         .into_iter()
         .find(|&(unit, _)| {
-            at.ps().saturating_abs() >= unit && step.ps().saturating_mul(1_000) >= unit
+            time.ps().saturating_abs() >= unit && step.ps().saturating_mul(1_000) >= unit
         })
         .unwrap_or((1, "ps"));
     let mut decimals = 0;
@@ -264,7 +264,7 @@ pub fn tick_label(at: Picos, step: Picos) -> String {
         rest /= 10;
         decimals += 1;
     }
-    format!("{:.decimals$} {name}", at.as_ps_f64() / unit as f64)
+    format!("{:.decimals$} {name}", time.as_ps_f64() / unit as f64)
 }
 
 #[cfg(test)]

@@ -157,7 +157,7 @@ impl App {
         if matches!(command, ViewCommand::OrderDevices(order) if *order != DeviceOrder::Host)
             && open_traces
                 .side(side)
-                .is_some_and(|own| !own.has_devices_to_order())
+                .is_some_and(|workspace| !workspace.has_devices_to_order())
         {
             let text = "The trace has one device or none: there is nothing to order";
             self.tell(text);
@@ -166,7 +166,7 @@ impl App {
         if *command == ViewCommand::Isolate(true)
             && open_traces
                 .side(side)
-                .is_some_and(|own| !own.state.is_searching())
+                .is_some_and(|workspace| !workspace.state.is_searching())
         {
             let text = "Nothing is found or highlighted: search, or Ctrl+click a slice first";
             self.tell(text);
@@ -180,7 +180,10 @@ impl App {
             open_traces.apply(side, command);
             return;
         }
-        let notes = |open: &OpenWorkspaces| open.side(side).map(|own| own.state.notes.clone());
+        let notes = |open: &OpenWorkspaces| {
+            open.side(side)
+                .map(|workspace| workspace.state.notes.clone())
+        };
         let before = notes(open_traces);
         open_traces.apply(side, command);
         let Some((before, after)) = before.zip(notes(open_traces)) else {
@@ -249,14 +252,14 @@ impl App {
             .comparison()
             .and_then(|comparison| comparison.compared().latest());
         let of_side = |side: TraceSide| {
-            let own = open_traces.side(side)?;
+            let workspace = open_traces.side(side)?;
             let beside = compared.map(|compared| &compared.partners).map(|all| {
                 (
                     all.colors[side.index()].clone(),
                     all.only[side.index()].clone(),
                 )
             });
-            Some((own.trace.clone(), own.state.clone(), beside))
+            Some((workspace.trace.clone(), workspace.state.clone(), beside))
         };
         // Timelines stand below each other, as in the window; plots are about the one in focus.
         let sides: Vec<_> = TraceSide::BOTH

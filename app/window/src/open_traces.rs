@@ -74,11 +74,11 @@ impl OpenWorkspaces {
     pub fn show_report(&mut self, id: &'static str) {
         let (side, tab) = (self.focus(), tab_of_report(id));
         self.apply(side, &tab.show());
-        let own = match (side, &mut self.comparison) {
+        let workspace = match (side, &mut self.comparison) {
             (TraceSide::B, Some(comparison)) => &mut comparison.second,
             _ => &mut self.first,
         };
-        own.memory.show_report(tab, id);
+        workspace.memory.show_report(tab, id);
     }
 
     /// Takes the peaks of a chip for devices that record none. A comparison keeps its assumptions.
@@ -91,9 +91,11 @@ impl OpenWorkspaces {
     /// Pins the track below the pointer, or unpins it.
     pub fn pin_hovered(&mut self) {
         for side in TraceSide::BOTH {
-            let Some(own) = self.side(side) else { continue };
-            if let Some(track) = own.hovered_track() {
-                let pinned = own.state.pinned.contains(&track);
+            let Some(workspace) = self.side(side) else {
+                continue;
+            };
+            if let Some(track) = workspace.hovered_track() {
+                let pinned = workspace.state.pinned.contains(&track);
                 self.apply(side, &ViewCommand::Pin(track, !pinned));
             }
         }

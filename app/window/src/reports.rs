@@ -179,7 +179,7 @@ mod tests {
         until_settled(&mut reports);
         assert!(
             reports
-                .ready::<analysis::reports::summary::verdict::Verdict>()
+                .ready::<analysis::reports::summary::verdict::RunVerdict>()
                 .is_some()
         );
         assert!(reports.overview().limit(times::time).is_some());

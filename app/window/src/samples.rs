@@ -39,11 +39,11 @@ impl SampleTrace {
         if platform::IN_BROWSER {
             return platform::keep(self.file, self.bytes);
         }
-        let own = config_dir().map_or_else(
+        let folder = config_dir().map_or_else(
             || std::env::temp_dir().join("systole-samples"),
             |dir| dir.join("systole"),
         );
-        self.unpack_in(&own.join("samples"))
+        self.unpack_in(&folder.join("samples"))
     }
 
     fn unpack_in(&self, folder: &Path) -> Result<PathBuf, String> {

@@ -63,8 +63,8 @@ impl CsvTable {
             let row = StringRecord::from_byte_record_lossy(record.clone());
             if table.columns.is_empty() {
                 table.columns = row.iter().map(str::to_owned).collect();
-                for (at, name) in row.iter().enumerate() {
-                    table.places.entry_ref(name).or_insert(at);
+                for (index, name) in row.iter().enumerate() {
+                    table.places.entry_ref(name).or_insert(index);
                 }
                 continue;
             }
@@ -251,8 +251,8 @@ impl RowArgs {
     /// Every value with the name of its column; zeros and empty values are left out.
     pub(crate) fn args(&self) -> impl Iterator<Item = Arg> {
         let pairs = self.columns.iter().zip(&*self.record).enumerate();
-        let shown = pairs.filter(|(at, (_, text))| {
-            Some(*at) != self.without && !matches!(*text, "" | "0" | "0.0")
+        let shown = pairs.filter(|(index, (_, text))| {
+            Some(*index) != self.without && !matches!(*text, "" | "0" | "0.0")
         });
         shown.map(|(_, (name, text))| Arg {
             name: name.clone(),
@@ -283,7 +283,9 @@ impl KeptArgs {
 
 impl ArgSource for KeptArgs {
     fn args(&self, handle: u64) -> Result<Vec<Arg>, String> {
-        let kept = usize::try_from(handle).ok().and_then(|at| self.0.get(at));
+        let kept = usize::try_from(handle)
+            .ok()
+            .and_then(|index| self.0.get(index));
         Ok(kept.map(all_args).unwrap_or_default())
     }
 

@@ -156,7 +156,7 @@ pub struct ImportOptions {
     pub roots: Vec<PathBuf>,
     /// For an import that only reports need: what they read of events on host threads. Of executions of ops they read no
     /// arguments but of those with facts of their own. An importer may read more than is asked for; if it reads less
-    /// than the file holds, the model is [partial](trace_model::Columns::is_partial). `None` reads everything.
+    /// than the file holds, the model is [partial](trace_model::TraceColumns::is_partial). `None` reads everything.
     pub for_reports: Option<HostEvents>,
     /// For a first look at a large file, until all of it is read: about so many bytes of events are enough, of whole devices
     /// in their order and of whole threads. The model is partial then. An importer that cannot do this reads everything.

@@ -19,29 +19,29 @@ pub fn add_waits(
         .map(|(range, _)| range.end)
         .max()
         .unwrap_or(Timestamp::ZERO);
-    let mut at = in_flight.first().map_or(end, |(range, _)| range.start);
+    let mut time = in_flight.first().map_or(end, |(range, _)| range.start);
     let mut coming = in_flight.iter().peekable();
     let mut computing = busy.iter().peekable();
     let mut ends: BinaryHeap<Reverse<(Timestamp, LabelId)>> = BinaryHeap::new();
-    while at < end {
-        while let Some(range) = computing.next_if(|range| range.start <= at) {
-            at = at.max(range.end);
+    while time < end {
+        while let Some(range) = computing.next_if(|range| range.start <= time) {
+            time = time.max(range.end);
         }
-        while let Some(&(range, wait)) = coming.next_if(|(range, _)| range.start <= at) {
+        while let Some(&(range, wait)) = coming.next_if(|(range, _)| range.start <= time) {
             ends.push(Reverse((range.end, wait)));
         }
-        while ends.peek().is_some_and(|Reverse((end, _))| *end <= at) {
+        while ends.peek().is_some_and(|Reverse((end, _))| *end <= time) {
             ends.pop();
         }
         let Some(&Reverse((until, wait))) = ends.peek() else {
-            at = coming.peek().map_or(end, |(range, _)| range.start);
+            time = coming.peek().map_or(end, |(range, _)| range.start);
             continue;
         };
         let until = computing
             .peek()
             .map_or(until, |range| range.start.min(until));
-        let slice = out.add_slice(track, SliceSpec::new(TimeRange::new(at, until), wait));
+        let slice = out.add_slice(track, SliceSpec::new(TimeRange::new(time, until), wait));
         out.set_attr(slice, SliceAttr::Reconstructed, 1);
-        at = until;
+        time = until;
     }
 }

@@ -22,30 +22,30 @@ pub fn is_pattern(path: &Path) -> bool {
 /// So much matches the pattern, or a part of it, that nobody can have meant it.
 pub fn expand(tree: &dyn FileTree, pattern: &Path) -> Result<Vec<PathBuf>> {
     let (root, rest) = tree.split_pattern(pattern);
-    let mut found = vec![root];
+    let mut paths = vec![root];
     for component in rest.components() {
         let text = component.as_os_str().to_string_lossy();
         let wild = matches!(component, Component::Normal(_)) && text.contains(['*', '?']);
         if wild {
-            let matching = found
+            let matching = paths
                 .iter()
                 .flat_map(|directory| matches_in(tree, directory, &text));
-            found = matching.take(MAX_MATCHES + 1).collect();
-            if found.len() > MAX_MATCHES {
+            paths = matching.take(MAX_MATCHES + 1).collect();
+            if paths.len() > MAX_MATCHES {
                 let what = format!(
                     "more than {MAX_MATCHES} paths match the pattern: name the directory above them"
                 );
                 return Err(ImportError::TooLarge { what });
             }
         } else {
-            for path in &mut found {
+            for path in &mut paths {
                 path.push(component);
             }
         }
     }
-    found.retain(|path| tree.kind(path).is_ok());
-    found.sort();
-    Ok(found)
+    paths.retain(|path| tree.kind(path).is_ok());
+    paths.sort();
+    Ok(paths)
 }
 
 fn matches_in(tree: &dyn FileTree, directory: &Path, pattern: &str) -> Vec<PathBuf> {

@@ -52,19 +52,19 @@ impl AwsProfile {
     }
 
     fn read(name: &str, credentials: &str, config: &str) -> Self {
-        let mut found = section(config, |title| {
+        let mut merged = section(config, |title| {
             title == name || title.strip_prefix("profile ") == Some(name)
         });
         // The file of credentials wins.
-        found.extend(section(credentials, |title| title == name));
+        merged.extend(section(credentials, |title| title == name));
         let taken = TAKEN
             .iter()
-            .filter_map(|(theirs, ours)| Some((*ours, found.get(*theirs)?.clone())));
+            .filter_map(|(theirs, ours)| Some((*ours, merged.get(*theirs)?.clone())));
         let settings: Vec<_> = taken.collect();
-        let has_key = found.contains_key("aws_access_key_id");
+        let has_key = merged.contains_key("aws_access_key_id");
         let elsewhere = ELSEWHERE
             .iter()
-            .find(|(setting, _)| found.contains_key(*setting))
+            .find(|(setting, _)| merged.contains_key(*setting))
             .filter(|_| !has_key);
         let refused = elsewhere.map(|(_, how)| {
             format!(
@@ -78,7 +78,7 @@ impl AwsProfile {
 
 /// The settings of a section of an INI file.
 fn section(text: &str, is_meant: impl Fn(&str) -> bool) -> BTreeMap<String, String> {
-    let (mut found, mut inside) = (BTreeMap::new(), false);
+    let (mut settings, mut inside) = (BTreeMap::new(), false);
     for line in text.lines() {
         let is_nested = line.starts_with([' ', '\t']);
         let line = line.trim();
@@ -90,10 +90,10 @@ fn section(text: &str, is_meant: impl Fn(&str) -> bool) -> BTreeMap<String, Stri
         } else if let (true, false, Some((name, value))) = (inside, is_nested, line.split_once('='))
             && !line.starts_with(['#', ';'])
         {
-            found.insert(name.trim().to_ascii_lowercase(), value.trim().to_owned());
+            settings.insert(name.trim().to_ascii_lowercase(), value.trim().to_owned());
         }
     }
-    found
+    settings
 }
 
 #[cfg(test)]

@@ -109,9 +109,9 @@ impl Cache {
         let notes = entries
             .map(|entry| entry.path())
             .filter(|path| path.extension().is_some_and(|it| it == "json"));
-        let mut found: Vec<CachedObject> = notes.filter_map(object).collect();
-        found.sort_by(|a, b| b.used.cmp(&a.used).then_with(|| a.url.cmp(&b.url)));
-        found
+        let mut objects: Vec<CachedObject> = notes.filter_map(object).collect();
+        objects.sort_by(|a, b| b.used.cmp(&a.used).then_with(|| a.url.cmp(&b.url)));
+        objects
     }
 
     /// Removes all copies, and returns how many there were and their size.
@@ -203,7 +203,7 @@ impl Cache {
             entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(UNFINISHED))
         {
             let modified = entry.metadata().and_then(|about| about.modified());
-            if modified.is_ok_and(|at| at.elapsed().is_ok_and(|age| age >= older_than)) {
+            if modified.is_ok_and(|time| time.elapsed().is_ok_and(|age| age >= older_than)) {
                 let _ = fs::remove_file(entry.path());
             }
         }

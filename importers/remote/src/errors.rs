@@ -116,8 +116,8 @@ fn other(all: &str, error: &object_store::Error, address: &Address) -> String {
     if let Some(refused) = refused {
         return refused;
     }
-    if let Some(at) = all.find(FAILED) {
-        return all[at..].to_owned();
+    if let Some(start) = all.find(FAILED) {
+        return all[start..].to_owned();
     }
     if is_missing_bucket(all) {
         return no_bucket(address);

@@ -79,25 +79,25 @@ pub fn with_neighbours(
             continue;
         };
         if !listed.contains_key(relative) {
-            let found = files_in(
+            let files = files_in(
                 &Address {
                     key: key.clone(),
                     ..address.clone()
                 },
                 progress,
             );
-            let found = match found {
+            let files = match files {
                 Err(ImportError::Cancelled) => return Err(ImportError::Cancelled),
                 Err(error) => {
                     skipped.push(format!("the files beside {}: {error}", source.name()));
                     Vec::new()
                 }
-                Ok(found) => found,
+                Ok(files) => files,
             };
-            listed.insert(relative, found);
+            listed.insert(relative, files);
         }
-        let found = listed.get(relative).into_iter().flatten();
-        for (file, bytes) in found.filter(|(file, _)| is_plain(file) && glob::matches(name, file)) {
+        let files = listed.get(relative).into_iter().flatten();
+        for (file, bytes) in files.filter(|(file, _)| is_plain(file) && glob::matches(name, file)) {
             let key = if key.is_empty() {
                 file.clone()
             } else {

@@ -31,7 +31,7 @@ impl ObjectFacts {
 }
 
 /// Writes at a position of a file that nothing else writes to meanwhile.
-pub(crate) fn write_at(mut file: &File, at: u64, bytes: &[u8]) -> io::Result<()> {
-    file.seek(SeekFrom::Start(at))?;
+pub(crate) fn write_at(mut file: &File, offset: u64, bytes: &[u8]) -> io::Result<()> {
+    file.seek(SeekFrom::Start(offset))?;
     file.write_all(bytes)
 }

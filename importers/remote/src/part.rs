@@ -33,12 +33,12 @@ impl PartFile {
             .truncate(false)
             .open(&path)?;
         let listed = fs::read(list_of(&path)).unwrap_or_default();
-        let (mut found, mut records) = (Vec::new(), Vec::new());
+        let (mut ranges, mut records) = (Vec::new(), Vec::new());
         for record in listed.chunks_exact(RECORD) {
             if let Some(range) =
                 range_of(record).filter(|range| record_of(&file, range).as_deref() == Some(record))
             {
-                found.push(range);
+                ranges.push(range);
                 records.extend_from_slice(record);
             }
         }
@@ -48,7 +48,7 @@ impl PartFile {
             file,
             path,
             list,
-            found,
+            found: ranges,
         })
     }
 
@@ -82,7 +82,11 @@ fn list_of(path: &Path) -> PathBuf {
 }
 
 fn range_of(record: &[u8]) -> Option<Range<u64>> {
-    let number = |at: usize| Some(u64::from_le_bytes(record.get(at..at + 8)?.try_into().ok()?));
+    let number = |start: usize| {
+        Some(u64::from_le_bytes(
+            record.get(start..start + 8)?.try_into().ok()?,
+        ))
+    };
     Some(number(0)?..number(8)?)
 }
 

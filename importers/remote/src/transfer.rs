@@ -54,7 +54,7 @@ impl Wanted {
         match self.facts.size {
             _ if self.file().is_none() => Vec::new(),
             Some(size) if self.facts.has_ranges => (0..size.div_ceil(PIECE))
-                .map(|at| at * PIECE..size.min((at + 1) * PIECE))
+                .map(|piece| piece * PIECE..size.min((piece + 1) * PIECE))
                 .collect(),
             size => std::iter::once(0..size.unwrap_or(MOST_UNKNOWN)).collect(),
         }

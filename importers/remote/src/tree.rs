@@ -159,7 +159,7 @@ impl FileTree for RemoteTree {
             .address
             .key_of(directory)
             .ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;
-        let mut found: Vec<TreeEntry> = Vec::new();
+        let mut listed: Vec<TreeEntry> = Vec::new();
         for rest in self.inside(&key) {
             let (name, below) = rest.split_once('/').unwrap_or((rest, ""));
             let kind = if rest.len() == name.len() {
@@ -167,7 +167,7 @@ impl FileTree for RemoteTree {
             } else {
                 EntryKind::Directory
             };
-            let is_new = found
+            let is_new = listed
                 .last()
                 .is_none_or(|last| last.name != name || last.kind != kind);
             // `folder/` is an object that some tools make to show a folder.
@@ -177,7 +177,7 @@ impl FileTree for RemoteTree {
                 } else {
                     format!("{key}/{name}")
                 });
-                found.push(TreeEntry {
+                listed.push(TreeEntry {
                     name: name.to_owned(),
                     path,
                     kind,
@@ -185,9 +185,9 @@ impl FileTree for RemoteTree {
                 });
             }
         }
-        found.sort();
-        found.dedup();
-        Ok(found)
+        listed.sort();
+        listed.dedup();
+        Ok(listed)
     }
 
     fn modified(&self, path: &Path) -> Option<SystemTime> {

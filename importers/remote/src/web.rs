@@ -89,14 +89,14 @@ impl WebServer {
         file: &File,
         progress: &Progress,
     ) -> Result<()> {
-        let (mut at, mut failures, mut rate) = (range.start, 0, TransferRate::new());
+        let (mut position, mut failures, mut rate) = (range.start, 0, TransferRate::new());
         loop {
-            let before = at;
+            let before = position;
             let Err(failed) = self
                 .copy_some(
                     address,
                     facts,
-                    (&mut at, range.end),
+                    (&mut position, range.end),
                     &mut rate,
                     file,
                     progress,
@@ -106,7 +106,7 @@ impl WebServer {
                 return Ok(());
             };
             // Without ranges each attempt begins anew: what it read is no progress.
-            failures = if facts.has_ranges && at > before {
+            failures = if facts.has_ranges && position > before {
                 1
             } else {
                 failures + 1
@@ -115,8 +115,8 @@ impl WebServer {
                 return Err(failed.error);
             }
             if !facts.has_ranges {
-                progress.take_back(at);
-                at = 0;
+                progress.take_back(position);
+                position = 0;
             }
             tokio::time::sleep(pause(failures)).await;
         }

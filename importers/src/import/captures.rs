@@ -54,8 +54,8 @@ impl CaptureRun {
 
     /// Distance in seconds; `None` for other log directories and names without a date.
     fn seconds_from(&self, other: &Self) -> Option<i64> {
-        let ((log, at), (other_log, other_at)) = (self.time()?, other.time()?);
-        (log == other_log).then_some((at - other_at).abs())
+        let ((log, seconds), (other_log, other_at)) = (self.time()?, other.time()?);
+        (log == other_log).then_some((seconds - other_at).abs())
     }
 
     /// Names of its hosts; `None` if a file does not name its host.
@@ -71,7 +71,7 @@ impl CaptureRun {
     fn has_other_hosts_than(&self, other: &Self) -> bool {
         self.hosts()
             .zip(other.hosts())
-            .is_some_and(|(own, others)| own.is_disjoint(&others))
+            .is_some_and(|(ours, others)| ours.is_disjoint(&others))
     }
 }
 
@@ -82,8 +82,8 @@ fn seconds(name: &str) -> Option<i64> {
         name.get(..10)?.replace('_', "-"),
         name.get(11..)?.replace('_', ":"),
     );
-    let at = humantime::parse_rfc3339_weak(&format!("{date} {time}")).ok()?;
-    let since = at.duration_since(SystemTime::UNIX_EPOCH).ok()?;
+    let time_of_name = humantime::parse_rfc3339_weak(&format!("{date} {time}")).ok()?;
+    let since = time_of_name.duration_since(SystemTime::UNIX_EPOCH).ok()?;
     (name.matches('_').count() == 5).then_some(since.as_secs() as i64)
 }
 
@@ -96,13 +96,17 @@ pub(crate) struct CaptureFolder {
 impl CaptureFolder {
     /// Runs of other captures with other hosts that were written at about the same time.
     pub fn nearby(&self, others: &[Self]) -> Vec<String> {
-        let is_near = |run: &CaptureRun, own: &CaptureRun| {
-            run.seconds_from(own).is_some_and(|apart| apart <= NEARBY_S)
+        let is_near = |run: &CaptureRun, other: &CaptureRun| {
+            run.seconds_from(other)
+                .is_some_and(|apart| apart <= NEARBY_S)
         };
         let runs = others.iter().flat_map(|capture| &capture.runs);
         let near = runs.filter(|run| {
-            self.runs.iter().any(|own| is_near(run, own))
-                && self.runs.iter().all(|own| run.has_other_hosts_than(own))
+            self.runs.iter().any(|other| is_near(run, other))
+                && self
+                    .runs
+                    .iter()
+                    .all(|other| run.has_other_hosts_than(other))
         });
         near.map(|run| run.name.clone()).collect()
     }
@@ -112,19 +116,23 @@ impl CaptureFolder {
 /// is unclear to which run the others belong, so none are joined.
 pub(crate) fn of(runs: Vec<CaptureRun>) -> Vec<CaptureFolder> {
     let mut logs: BTreeMap<&str, Vec<(i64, usize)>> = BTreeMap::new();
-    for (at, run) in runs.iter().enumerate() {
+    for (index, run) in runs.iter().enumerate() {
         if let Some((log, seconds)) = run.time() {
-            logs.entry(log).or_default().push((seconds, at));
+            logs.entry(log).or_default().push((seconds, index));
         }
     }
     // To which capture each run belongs, named after its first run.
     let mut owner: Vec<usize> = (0..runs.len()).collect();
     for times in logs.values_mut() {
-        times.sort_unstable_by_key(|&(seconds, at)| (Reverse(seconds), at));
+        times.sort_unstable_by_key(|&(seconds, index)| (Reverse(seconds), index));
         for group in groups(&runs, times) {
-            let first = group.iter().map(|&(_, at)| at).min().unwrap_or_default();
-            for &(_, at) in group {
-                owner[at] = first;
+            let first = group
+                .iter()
+                .map(|&(_, index)| index)
+                .min()
+                .unwrap_or_default();
+            for &(_, index) in group {
+                owner[index] = first;
             }
         }
     }
@@ -138,8 +146,11 @@ pub(crate) fn of(runs: Vec<CaptureRun>) -> Vec<CaptureFolder> {
 /// The captures of one log directory, from its runs with their times, newest first. The runs close to the first one are
 /// a window, which moves only forwards; hosts are counted while they are in it.
 fn groups<'a>(runs: &[CaptureRun], times: &'a [(i64, usize)]) -> Vec<&'a [(i64, usize)]> {
-    let hosts: Vec<_> = times.iter().map(|&(_, at)| runs[at].hosts()).collect();
-    let (mut found, mut first, mut end) = (Vec::new(), 0, 0);
+    let hosts: Vec<_> = times
+        .iter()
+        .map(|&(_, index)| runs[index].hosts())
+        .collect();
+    let (mut groups, mut first, mut end) = (Vec::new(), 0, 0);
     let mut window = HostCounts::default();
     while first < times.len() {
         while end < times.len() && times[first].0 - times[end].0 <= ONE_CAPTURE_S {
@@ -150,10 +161,10 @@ fn groups<'a>(runs: &[CaptureRun], times: &'a [(i64, usize)]) -> Vec<&'a [(i64, 
         hosts[first..first + length]
             .iter()
             .for_each(|hosts| window.count(hosts.as_ref(), -1));
-        found.push(&times[first..first + length]);
+        groups.push(&times[first..first + length]);
         first += length;
     }
-    found
+    groups
 }
 
 /// The hosts of some runs.

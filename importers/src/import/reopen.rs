@@ -16,13 +16,13 @@ use crate::registry::IMPORTERS;
 pub fn from_snapshot(bytes: &[u8], files: &[InputSource]) -> Result<TraceModel, SnapshotError> {
     // The planes of a profile share one file, which is unpacked only once.
     let unpacked: RefCell<Vec<Option<SharedBytes>>> = RefCell::new(vec![None; files.len()]);
-    let content = |at: usize| -> Option<SharedBytes> {
-        let known = unpacked.borrow().get(at)?.clone();
+    let content = |index: usize| -> Option<SharedBytes> {
+        let known = unpacked.borrow().get(index)?.clone();
         let bytes = match known {
             Some(bytes) => bytes,
-            None => files.get(at)?.content(&Progress::new()).ok()?.bytes,
+            None => files.get(index)?.content(&Progress::new()).ok()?.bytes,
         };
-        *unpacked.borrow_mut().get_mut(at)? = Some(Arc::clone(&bytes));
+        *unpacked.borrow_mut().get_mut(index)? = Some(Arc::clone(&bytes));
         Some(bytes)
     };
     let reopen = |saved: SavedArgs| -> Result<Arc<dyn ArgSource>, SavedArgs> {
@@ -38,8 +38,8 @@ pub fn from_snapshot(bytes: &[u8], files: &[InputSource]) -> Result<TraceModel, 
             .iter()
             .find(|importer| importer.format().id == format.as_str());
         let named = files.iter().position(|source| source.name() == file);
-        let args = importer.zip(named).and_then(|(importer, at)| {
-            importer.reopen_args(files.get(at)?, &|| content(at), state)
+        let args = importer.zip(named).and_then(|(importer, index)| {
+            importer.reopen_args(files.get(index)?, &|| content(index), state)
         });
         args.ok_or(saved)
     };

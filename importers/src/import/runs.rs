@@ -69,7 +69,7 @@ pub fn list_runs(path: &Path, progress: &Progress) -> Result<Vec<ListedRun>> {
             .iter()
             .map(|run| run.modified)
             .max()
-            .filter(|at| *at > SystemTime::UNIX_EPOCH);
+            .filter(|time| *time > SystemTime::UNIX_EPOCH);
         let files: Vec<PathBuf> = capture.runs.into_iter().flat_map(|run| run.files).collect();
         let is_empty = |file: &&PathBuf| tree.size(file) == Some(0);
         let empty = files.iter().filter(is_empty);

@@ -61,11 +61,11 @@ type Programs<'a> = BTreeMap<&'a str, Picos>;
 fn programs(model: &TraceModel) -> Vec<Programs<'_>> {
     let mut all = vec![Programs::new(); model.sources().len()];
     for core in model.tensor_cores() {
-        let Some(own) = all.get_mut(model.group(core).source.index()) else {
+        let Some(of_source) = all.get_mut(model.group(core).source.index()) else {
             continue;
         };
         for slice in model.slices_of_kind(core, TrackKind::Modules) {
-            *own.entry(slice.name()).or_default() += slice.dur();
+            *of_source.entry(slice.name()).or_default() += slice.dur();
         }
     }
     all

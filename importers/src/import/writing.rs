@@ -50,7 +50,7 @@ impl ListedFile {
     }
 
     fn is_younger_than(&self, age: Duration) -> bool {
-        self.age().is_some_and(|own| own < age)
+        self.age().is_some_and(|own_age| own_age < age)
     }
 
     fn name(&self) -> String {

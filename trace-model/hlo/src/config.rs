@@ -45,13 +45,13 @@ fn number(value: &Json) -> Option<u64> {
 /// The first field with a number, if the whole message can be read.
 fn field(message: &[u8], wanted: u32) -> Option<WireValue> {
     let mut cursor = WireCursor::new(message, 0..message.len());
-    let mut found = None;
+    let mut first = None;
     while let Some((number, value)) = cursor.next().ok()? {
         if number == wanted {
-            found.get_or_insert(value);
+            first.get_or_insert(value);
         }
     }
-    found
+    first
 }
 
 #[cfg(test)]

@@ -130,7 +130,9 @@ impl<'m> CostAnalysis<'m> {
         let all = self.module.instructions_of(body).iter();
         let sum = all
             .map(|inner| self.flops_at(inner, depth))
-            .try_fold(InstructionFlops::default(), |sum, own| Some(sum.plus(own?)));
+            .try_fold(InstructionFlops::default(), |sum, flops| {
+                Some(sum.plus(flops?))
+            });
         self.flops.insert(body, sum);
         sum
     }
@@ -203,7 +205,7 @@ impl<'m> CostAnalysis<'m> {
             }
             let inner = fused(user);
             let is_view = module.is_view(user);
-            for (at, &operand) in user.operands.iter().enumerate() {
+            for (index, &operand) in user.operands.iter().enumerate() {
                 let Some(&(number, whole)) = values.get(&operand) else {
                     continue;
                 };
@@ -214,12 +216,12 @@ impl<'m> CostAnalysis<'m> {
                     }
                     Some(inner) => self
                         .reads_of(inner, depth + 1)
-                        .get(&at)
+                        .get(&index)
                         .copied()
                         .unwrap_or(whole),
                     // What is handed on to a loop or a call, and is no result.
                     None if &*user.opcode == "tuple" && Some(id) != root => whole,
-                    None => self.read_by(user, at, whole),
+                    None => self.read_by(user, index, whole),
                 };
                 let sum = reads.entry(number).or_default();
                 // Bytes that two instructions read count once.

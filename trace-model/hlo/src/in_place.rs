@@ -130,8 +130,8 @@ impl<'m> FusedResults<'m> {
     fn update(&self, it: &Instruction, part: usize) -> Option<InPlaceUpdate> {
         if &*it.opcode == "fusion" {
             let updates = &self.of(it)?.updates;
-            let at = updates.binary_search_by_key(&part, |update| update.part);
-            return updates.get(at.ok()?).copied();
+            let index = updates.binary_search_by_key(&part, |update| update.part);
+            return updates.get(index.ok()?).copied();
         }
         Some(InPlaceUpdate {
             part,

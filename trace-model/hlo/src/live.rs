@@ -34,12 +34,12 @@ pub fn executions(module: &HloModule) -> Vec<Executions> {
         .into_iter()
         .rev()
     {
-        let own = out.get(computation.index()).copied().unwrap_or_default();
+        let callers = out.get(computation.index()).copied().unwrap_or_default();
         for instruction in module.instructions_of(computation) {
             let is_loop = &*instruction.opcode == "while";
             let known = module.trip_count(instruction).filter(|_| is_loop);
             for called in &instruction.called {
-                let Some(slot) = out.get_mut(called.index()).filter(|_| own.times > 0) else {
+                let Some(slot) = out.get_mut(called.index()).filter(|_| callers.times > 0) else {
                     continue;
                 };
                 // A condition is asked once more than it lets the body run.
@@ -47,9 +47,9 @@ pub fn executions(module: &HloModule) -> Vec<Executions> {
                     .loop_body(instruction)
                     .is_some_and(|(_, it)| it == *called);
                 let turns = known.map_or(1, |turns| turns.saturating_add(u64::from(asks)));
-                let times = own.times.saturating_mul(turns);
+                let times = callers.times.saturating_mul(turns);
                 slot.times = slot.times.saturating_add(times);
-                slot.is_least |= own.is_least || (is_loop && known.is_none());
+                slot.is_least |= callers.is_least || (is_loop && known.is_none());
             }
         }
     }
@@ -58,7 +58,7 @@ pub fn executions(module: &HloModule) -> Vec<Executions> {
 
 /// Sum over one execution of what each instruction takes by itself: the body of a loop as often as it is known to run, and
 /// of the branches of a conditional the one with the most.
-pub fn sum_of_execution(module: &HloModule, own: &[u64]) -> u64 {
+pub fn sum_of_execution(module: &HloModule, by_instruction: &[u64]) -> u64 {
     let mut sums: Vec<u64> = Vec::with_capacity(module.computations.len());
     // Callers come after what they call.
     for computation in module.computation_ids() {
@@ -78,8 +78,8 @@ pub fn sum_of_execution(module: &HloModule, own: &[u64]) -> u64 {
                 }
                 _ => called.map(of).fold(0, u64::saturating_add),
             };
-            let own = own.get(id.index()).copied().unwrap_or(0);
-            sum = sum.saturating_add(own).saturating_add(called);
+            let its_own = by_instruction.get(id.index()).copied().unwrap_or(0);
+            sum = sum.saturating_add(its_own).saturating_add(called);
         }
         sums.push(sum);
     }
@@ -127,14 +127,14 @@ pub fn peak_of_live_bytes(module: &HloModule) -> Result<LivePeak, &'static str> 
             return Err("its text has no order of execution (is_scheduled=true is missing)");
         }
         let mut peaks = HashMap::new();
-        let (bytes, at) = peak_in(module, entry, &mut peaks, 0).ok_or("it is empty")?;
+        let (bytes, peak_at) = peak_in(module, entry, &mut peaks, 0).ok_or("it is empty")?;
         let parameters = module.parameters();
         let parameters = parameters
             .iter()
             .map(|(_, it)| main_memory_bytes(it.shape.as_deref()));
         Ok(LivePeak {
             bytes: parameters.fold(bytes, u64::saturating_add),
-            at,
+            at: peak_at,
         })
     } else if module.cut.is_some() {
         Err("its text ends before the program does")
@@ -146,8 +146,8 @@ pub fn peak_of_live_bytes(module: &HloModule) -> Result<LivePeak, &'static str> 
 /// The values that are in main memory at this peak, parameters excluded, with their bytes.
 pub fn values_at_peak(module: &HloModule) -> Vec<(InstructionId, u64)> {
     let entry = module.entry.filter(|_| module.is_scheduled());
-    let found = entry.and_then(|entry| live_at_peak(module, entry, &mut HashMap::new(), 0));
-    found.unwrap_or_default()
+    let values = entry.and_then(|entry| live_at_peak(module, entry, &mut HashMap::new(), 0));
+    values.unwrap_or_default()
 }
 
 /// Bytes in main memory of a value.
@@ -195,10 +195,10 @@ fn sizes_allocated(module: &HloModule, it: &Instruction) -> Vec<u64> {
     }
     let arrays = started_result(it).map(Shape::arrays).unwrap_or_default();
     let updates = module.updates_in_place(it);
-    let own = arrays.iter().enumerate().filter(|(part, array)| {
+    let allocated = arrays.iter().enumerate().filter(|(part, array)| {
         array.memory_space == HBM && updates.iter().all(|update| update.part != *part)
     });
-    own.filter_map(|(_, array)| array.bytes()).collect()
+    allocated.filter_map(|(_, array)| array.bytes()).collect()
 }
 
 /// The result of an instruction, or of the transfer that it starts. Results of starts have their operand, too: of copies
@@ -231,19 +231,19 @@ impl Lifetimes {
         let root = module.computation(computation)?.root;
         let donated = donated_results(module, computation);
         let mut bytes = vec![0; order.len()];
-        for (at, &id) in order.iter().enumerate().rev() {
+        for (position, &id) in order.iter().enumerate().rev() {
             let it = module.instruction(id)?;
             if !donated.contains(&id) {
                 let sizes = sizes_allocated(module, it).into_iter();
-                *bytes.get_mut(at)? = sizes.fold(0, u64::saturating_add);
+                *bytes.get_mut(position)? = sizes.fold(0, u64::saturating_add);
             }
-            let own = ends.get_mut(at)?;
-            *own = if Some(id) == root { last } else { *own };
-            let own = *own;
+            let end = ends.get_mut(position)?;
+            *end = if Some(id) == root { last } else { *end };
+            let end = *end;
             let updates = module.updates_in_place(it);
             for (number, id) in it.operands.iter().enumerate() {
                 let lends = is_alias(it) || updates.iter().any(|it| it.operand == number);
-                let until = if lends { own } else { at };
+                let until = if lends { end } else { position };
                 if let Some(end) = place.get(id).and_then(|&end| ends.get_mut(end)) {
                     *end = (*end).max(until);
                 }
@@ -251,13 +251,17 @@ impl Lifetimes {
         }
         // Of each instruction the results that no operand has lent its memory yet.
         let mut free: HashMap<usize, Vec<u64>> = HashMap::new();
-        for (at, end) in ends.iter_mut().enumerate().filter(|(at, end)| *at < **end) {
+        for (position, end) in ends
+            .iter_mut()
+            .enumerate()
+            .filter(|(position, end)| *position < **end)
+        {
             let user = module.instruction(*order.get(*end)?)?;
             let free = free
                 .entry(*end)
                 .or_insert_with(|| sizes_written_in_place(module, user));
-            let own = *bytes.get(at)?;
-            if let Some(same) = free.iter().position(|&size| size == own) {
+            let size = *bytes.get(position)?;
+            if let Some(same) = free.iter().position(|&written| written == size) {
                 free.swap_remove(same);
                 *end -= 1;
             }
@@ -285,16 +289,20 @@ fn peak_in(
     let values = Lifetimes::of(module, computation)?;
     let mut released = vec![0_u64; values.order.len()];
     let (mut live, mut peak) = (0_u64, (0, *values.order.first()?));
-    for (at, (&id, &bytes)) in values.order.iter().zip(&values.bytes).enumerate() {
+    for (place, (&id, &bytes)) in values.order.iter().zip(&values.bytes).enumerate() {
         live = live.saturating_add(bytes);
-        if let Some(slot) = values.ends.get(at).and_then(|&end| released.get_mut(end)) {
+        if let Some(slot) = values
+            .ends
+            .get(place)
+            .and_then(|&end| released.get_mut(end))
+        {
             *slot = slot.saturating_add(bytes);
         }
         let inside = inside(module, module.instruction(id)?, known, depth);
         if live.saturating_add(inside) > peak.0 {
             peak = (live.saturating_add(inside), id);
         }
-        live = live.saturating_sub(released.get(at).copied().unwrap_or_default());
+        live = live.saturating_sub(released.get(place).copied().unwrap_or_default());
     }
     Some(peak)
 }
@@ -306,11 +314,11 @@ fn live_at_peak(
     known: &mut HashMap<ComputationId, u64>,
     depth: usize,
 ) -> Option<Vec<(InstructionId, u64)>> {
-    let (_, at) = peak_in(module, computation, known, depth)?;
+    let (_, peak_at) = peak_in(module, computation, known, depth)?;
     let values = Lifetimes::of(module, computation)?;
-    let place = values.order.iter().position(|id| *id == at)?;
+    let place = values.order.iter().position(|id| *id == peak_at)?;
     let mut live: Vec<_> = values.live(place).collect();
-    let it = module.instruction(at)?;
+    let it = module.instruction(peak_at)?;
     if runs_others(it, depth) {
         let needs = |callee: &&ComputationId| known.get(callee).copied().unwrap_or_default();
         if let Some(&callee) = it.called.iter().max_by_key(needs) {
@@ -338,8 +346,8 @@ fn inside(
         if let Some(&bytes) = known.get(&callee) {
             return bytes;
         }
-        let found = peak_in(module, callee, known, depth + 1);
-        let bytes = found.map_or(0, |(bytes, _)| bytes);
+        let peak = peak_in(module, callee, known, depth + 1);
+        let bytes = peak.map_or(0, |(bytes, _)| bytes);
         known.insert(callee, bytes);
         bytes
     });

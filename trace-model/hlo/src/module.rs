@@ -214,7 +214,7 @@ impl HloModule {
             .computation(computation)
             .map_or(0, |computation| computation.instructions.start);
         let all = self.instructions_of(computation).iter().enumerate();
-        all.map(move |(at, instruction)| (InstructionId((first + at) as u32), instruction))
+        all.map(move |(index, instruction)| (InstructionId((first + index) as u32), instruction))
     }
 
     /// Whether the order of execution is known.

@@ -71,13 +71,13 @@ impl HloModule {
     ///
     /// A shape or a list of dimensions is missing; the error says which.
     pub fn products(&self, instruction: &Instruction) -> Result<Vec<MatrixProduct>, NoProduct> {
-        let mut found = Vec::new();
+        let mut products = Vec::new();
         let mut seen = BTreeSet::new();
         let mut todo = vec![instruction];
         let mut hidden = false;
         while let Some(instruction) = todo.pop() {
             match self.product(instruction) {
-                Ok(product) => found.push(product),
+                Ok(product) => products.push(product),
                 Err(NoProduct::NotThere) => {}
                 Err(error) => return Err(error),
             }
@@ -91,8 +91,8 @@ impl HloModule {
                 todo.extend(content.iter().rev());
             }
         }
-        match (found.is_empty(), hidden) {
-            (false, _) => Ok(found),
+        match (products.is_empty(), hidden) {
+            (false, _) => Ok(products),
             (true, true) => Err(NoProduct::NotShown),
             (true, false) => Err(NoProduct::NotThere),
         }
@@ -220,13 +220,13 @@ fn convolution_sizes(
         .iter()
         .zip(&convolution.kernel_spatial)
         .zip(&convolution.output_spatial);
-    for (at, ((&from, &window), &to)) in numbers.enumerate() {
+    for (index, ((&from, &window), &to)) in numbers.enumerate() {
         let [from, kernel_size, to] = [
             need(size(input, from))?,
             need(size(kernel, window))?,
             need(size(output, to))?,
         ];
-        let window = convolution.window.get(at).copied().unwrap_or_default();
+        let window = convolution.window.get(index).copied().unwrap_or_default();
         if window.size != kernel_size {
             return Err(Contradiction);
         }

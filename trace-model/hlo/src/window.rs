@@ -91,8 +91,8 @@ fn count(window: WindowDimension, from: u64, to: u64) -> Option<SpatialWindow> {
     let mut multiplications = 0;
     // Of each place in the window that meets one element: at which position of the result, and which element.
     let mut only = Vec::new();
-    for at in 0..walked {
-        let first = at * walked_step - padding;
+    for step in 0..walked {
+        let first = step * walked_step - padding;
         let (number, index) = met.multiples_below(end, first);
         multiplications += number;
         only.extend((number == 1).then_some((index, first + index * met.step)));

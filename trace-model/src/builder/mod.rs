@@ -213,8 +213,8 @@ impl TraceBuilder {
     pub fn set_group_fact(&mut self, group: GroupId, name: &str, value: ArgValue) {
         let name = self.strings.intern(name);
         let facts = &mut self.groups[group.index()].facts;
-        let at = *self.fact_index.entry((group, name)).or_insert(facts.len());
-        match facts.get_mut(at) {
+        let index = *self.fact_index.entry((group, name)).or_insert(facts.len());
+        match facts.get_mut(index) {
             Some((_, slot)) => *slot = value,
             None => facts.push((name, value)),
         }
@@ -323,13 +323,13 @@ impl TraceBuilder {
     pub fn begin_slice(
         &mut self,
         track: TrackId,
-        at: Timestamp,
+        time: Timestamp,
         label: LabelId,
         args: Option<u64>,
     ) -> SliceKey {
         let spec = SliceSpec {
             args,
-            ..SliceSpec::new(TimeRange::new(at, at), label)
+            ..SliceSpec::new(TimeRange::new(time, time), label)
         };
         let key = self.add_slice(track, spec);
         self.track_builders[track.index()].open.push(OpenSlice {
@@ -344,7 +344,7 @@ impl TraceBuilder {
     pub fn end_slice(
         &mut self,
         track: TrackId,
-        at: Timestamp,
+        time: Timestamp,
         name: Option<&str>,
     ) -> Option<SliceKey> {
         let Self {
@@ -364,7 +364,7 @@ impl TraceBuilder {
         };
         let Some(position) = position else {
             log.add(IssueKind::EndWithoutBegin, || {
-                format!("{:?} at {} ps", name.unwrap_or("(no name)"), at.ps())
+                format!("{:?} at {} ps", name.unwrap_or("(no name)"), time.ps())
             });
             return None;
         };
@@ -372,7 +372,7 @@ impl TraceBuilder {
         let start = builder.batch.range(open.index).start;
         builder
             .closed
-            .push((open.index, (at - start).clamped().ps()));
+            .push((open.index, (time - start).clamped().ps()));
         Some(SliceKey {
             track,
             index: open.index,
@@ -405,12 +405,12 @@ impl TraceBuilder {
     pub fn add_counter_sample(
         &mut self,
         track: TrackId,
-        at: Timestamp,
+        time: Timestamp,
         dur: Option<Picos>,
         value: f64,
     ) {
         let samples = &mut self.counter(track).samples;
-        samples.push((at.ps(), dur.map(Picos::ps), value));
+        samples.push((time.ps(), dur.map(Picos::ps), value));
     }
 
     /// Sets the unit of a counter track.
@@ -449,7 +449,8 @@ impl TraceBuilder {
         self.flows.points.push(points);
     }
 
-    /// Says that slices or flows are left out because nobody asked for them: see [`Columns::is_partial`](crate::Columns).
+    /// Says that slices or flows are left out because nobody asked for them: see
+    /// [`is_partial`](crate::TraceColumns::is_partial).
     pub fn set_partial(&mut self) {
         self.is_partial = true;
     }

@@ -6,7 +6,7 @@ use super::track::NO_ROW;
 use crate::builder::{FlowEnd, PendingFlows, SliceKey};
 use crate::flow::{Flow, FlowPoint, FlowRole, UnlinkedFlows};
 use crate::import_log::{ImportLog, IssueKind};
-use crate::model::Columns;
+use crate::model::TraceColumns;
 use crate::slice_ref::SliceRef;
 use crate::slices::SliceId;
 use crate::time::{Picos, Timestamp};
@@ -32,7 +32,7 @@ impl Rows {
 
 /// Converts all flows; those with only one end are counted in the log.
 pub(super) fn to_rows(
-    model: &mut Columns,
+    model: &mut TraceColumns,
     flows: PendingFlows,
     rows_of: &[Rows],
     shifts: &[i64],
@@ -126,20 +126,25 @@ fn row_of(rows_of: &[Rows], SliceKey { track, index }: SliceKey) -> Option<Slice
     rows_of[track.index()].of(index).map(SliceId)
 }
 
-fn resolve(model: &Columns, rows_of: &[Rows], shifts: &[i64], end: FlowEnd) -> Option<SliceId> {
-    let shifted = |track: TrackId, at: Timestamp| {
-        at + Picos::from_ps(shifts[model.group(model.track(track).group).source.index()])
+fn resolve(
+    model: &TraceColumns,
+    rows_of: &[Rows],
+    shifts: &[i64],
+    end: FlowEnd,
+) -> Option<SliceId> {
+    let shifted = |track: TrackId, time: Timestamp| {
+        time + Picos::from_ps(shifts[model.group(model.track(track).group).source.index()])
     };
     match end {
         FlowEnd::Slice(key) => row_of(rows_of, key),
-        FlowEnd::Enclosing(track, at) => {
-            model.slice_at(track, shifted(track, at)).map(SliceRef::id)
-        }
-        FlowEnd::NextAfter(track, at) => {
-            let at = shifted(track, at);
+        FlowEnd::Enclosing(track, time) => model
+            .slice_at(track, shifted(track, time))
+            .map(SliceRef::id),
+        FlowEnd::NextAfter(track, time) => {
+            let time = shifted(track, time);
             let next_in_lane = |lane: &crate::track::Lane| {
                 let starts = model.starts_in(lane);
-                let next = starts.partition_point(|&start| start < at.ps());
+                let next = starts.partition_point(|&start| start < time.ps());
                 starts
                     .get(next)
                     .map(|&start| (start, SliceId(lane.rows.start + next as u32)))

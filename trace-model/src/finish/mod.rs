@@ -19,7 +19,7 @@ use crate::counters::CounterSeries;
 use crate::flow::Flows;
 use crate::import_log::{ImportLog, IssueKind};
 use crate::index::ModelIndex;
-use crate::model::{Columns, TraceModel};
+use crate::model::{TraceColumns, TraceModel};
 use crate::source::Source;
 use crate::time::{Picos, TimeRange, Timestamp};
 use crate::track::{Track, TrackId};
@@ -85,7 +85,7 @@ impl TraceBuilder {
         } = merged;
         table.freeze();
         let index = ModelIndex::new(&self.groups, &self.tracks, &lanes, &counters, &self.strings);
-        let mut model = Columns {
+        let mut model = TraceColumns {
             strings: self.strings,
             sources: self.sources,
             groups: self.groups,
@@ -204,7 +204,7 @@ fn align_sources(sources: &mut [Source], log: &mut ImportLog) -> Vec<i64> {
             sources
                 .iter()
                 .enumerate()
-                .filter_map(|(at, source)| Some((source.zero_unix_ns()?, at))),
+                .filter_map(|(index, source)| Some((source.zero_unix_ns()?, index))),
         );
         zeros.sort_unstable();
         let sessions = zeros.chunk_by(|a, b| b.0.saturating_sub(a.0) <= Source::MOST_APART_NS);
@@ -220,8 +220,8 @@ fn align_sources(sources: &mut [Source], log: &mut ImportLog) -> Vec<i64> {
                     format!("{name} began {minutes} minutes after {other}")
                 });
             }
-            for &(start, at) in session {
-                sources[at].shift =
+            for &(start, index) in session {
+                sources[index].shift =
                     Picos::from_ps(start.saturating_sub(earliest).saturating_mul(1000));
             }
             before = before.or(Some((earliest, first)));

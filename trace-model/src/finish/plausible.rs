@@ -107,8 +107,8 @@ pub(super) fn without_impossible(
     log: &mut ImportLog,
 ) -> CounterBuilder {
     counter.samples.retain(|&(start, ..)| {
-        let at = Timestamp::from_ps(start);
-        let is_possible = plausible.start <= at && at <= plausible.end;
+        let time = Timestamp::from_ps(start);
+        let is_possible = plausible.start <= time && time <= plausible.end;
         if !is_possible {
             log.add(IssueKind::ImpossibleTime, || {
                 format!("sample of a counter at {start} ps")

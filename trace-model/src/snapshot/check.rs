@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::compact::CompactColumn;
-use crate::model::Columns;
+use crate::model::TraceColumns;
 use crate::nesting::NO_PARENT;
 use crate::pause::{may_pause, pausing};
 use crate::slices::SliceTable;
@@ -11,7 +11,7 @@ use crate::slices::SliceTable;
 type CheckResult = Result<(), &'static str>;
 
 /// Checks all references between columns. The error says what is wrong.
-pub(super) fn check(columns: &Columns, arg_sources: usize) -> CheckResult {
+pub(super) fn check(columns: &TraceColumns, arg_sources: usize) -> CheckResult {
     check_names(columns)?;
     check_hierarchy(columns)?;
     check_slices(&columns.slices, columns.labels.len())?;
@@ -51,7 +51,7 @@ fn ensure(holds: bool, what: &'static str) -> CheckResult {
     if holds { Ok(()) } else { Err(what) }
 }
 
-fn check_names(columns: &Columns) -> CheckResult {
+fn check_names(columns: &TraceColumns) -> CheckResult {
     let (ops, programs) = (columns.ops.len(), columns.programs.len());
     ensure(
         columns
@@ -64,7 +64,7 @@ fn check_names(columns: &Columns) -> CheckResult {
     ensure(columns.ops.iter().all(has_program), "an op of no program")
 }
 
-fn check_hierarchy(columns: &Columns) -> CheckResult {
+fn check_hierarchy(columns: &TraceColumns) -> CheckResult {
     let groups = &columns.groups;
     ensure(
         groups
@@ -157,7 +157,7 @@ fn check_ranges<'a>(ranges: impl Iterator<Item = &'a Range<u32>>, rows: usize) -
     Ok(())
 }
 
-fn check_lanes(columns: &Columns) -> CheckResult {
+fn check_lanes(columns: &TraceColumns) -> CheckResult {
     let mut next = 0;
     for lane in &columns.lanes {
         may_pause();

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::args::{ArgRows, ArgSource, SavedArgs};
 use crate::index::ModelIndex;
-use crate::model::{Columns, TraceModel};
+use crate::model::{TraceColumns, TraceModel};
 use crate::pause::may_pause;
 
 /// First bytes of a snapshot.
@@ -92,7 +92,7 @@ impl TraceModel {
         let rest = rest
             .strip_prefix(&LAYOUT.to_le_bytes())
             .ok_or(SnapshotError::OtherVersion)?;
-        let content = postcard::take_from_bytes::<SnapshotContent<Columns>>(rest);
+        let content = postcard::take_from_bytes::<SnapshotContent<TraceColumns>>(rest);
         let (SnapshotContent { mut columns, args }, rest) =
             content.map_err(|error| match error {
                 postcard::Error::DeserializeUnexpectedEnd => {

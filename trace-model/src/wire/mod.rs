@@ -53,13 +53,13 @@ pub mod tag {
     }
 }
 
-/// The number of the field that has this tag, which begins at `at`.
+/// The number of the field that has this tag, which begins at `position`.
 #[inline]
-fn field_number(tag: u64, at: usize) -> Result<u32, BrokenMessage> {
+fn field_number(tag: u64, position: usize) -> Result<u32, BrokenMessage> {
     match u32::try_from(tag >> 3) {
         Ok(number) if number != 0 && number < 1 << 29 => Ok(number),
         _ => Err(BrokenMessage {
-            at,
+            at: position,
             why: "a field number out of range",
         }),
     }
@@ -135,11 +135,11 @@ impl<'a> WireCursor<'a> {
         reason = "no iterator: after damage there is nothing more to read"
     )]
     pub fn next(&mut self) -> Result<Option<(u32, WireValue)>, BrokenMessage> {
-        let at = self.at;
+        let position = self.at;
         let Some(tag) = self.tag()? else {
             return Ok(None);
         };
-        self.field(tag, at).map(Some)
+        self.field(tag, position).map(Some)
     }
 
     /// The next tag: eight times the number of the field, plus the wire type of its value. `None` at the end of the
@@ -286,11 +286,11 @@ impl<'a> WireCursor<'a> {
             return None;
         }
         let id = (head >> 16 & 0x7f) | ((head >> 24 & 0x7f) * more) << 7;
-        let at = 4 + more as usize;
-        let word = u64::from_le_bytes(*message.get(at..)?.first_chunk::<8>()?);
+        let start = 4 + more as usize;
+        let word = u64::from_le_bytes(*message.get(start..)?.first_chunk::<8>()?);
         let ends = !word & TOP_BITS;
         let bits = ends.trailing_zeros() + 1;
-        let len = at + bits as usize / 8;
+        let len = start + bits as usize / 8;
         let after = self.at + 1 + len;
         if ends == 0 || len != 1 + (head & 0x7f) as usize || after > self.end {
             return None;
@@ -325,9 +325,12 @@ impl<'a> WireCursor<'a> {
     /// The message ends before them.
     #[inline]
     pub fn fixed64(&mut self) -> Result<u64, BrokenMessage> {
-        let at = self.at;
+        let position = self.at;
         self.skip(8)?;
-        let bytes = self.file.get(at..).and_then(|rest| rest.first_chunk::<8>());
+        let bytes = self
+            .file
+            .get(position..)
+            .and_then(|rest| rest.first_chunk::<8>());
         Ok(bytes.map_or(0, |bytes| u64::from_le_bytes(*bytes)))
     }
 
@@ -338,7 +341,7 @@ impl<'a> WireCursor<'a> {
     /// The message ends before the length or the content does.
     #[inline]
     pub fn length_delimited(&mut self) -> Result<Range<usize>, BrokenMessage> {
-        let at = self.at;
+        let position = self.at;
         let len = self.varint()?;
         let start = self.at;
         let end = usize::try_from(len)
@@ -350,7 +353,7 @@ impl<'a> WireCursor<'a> {
                 Ok(start..end)
             }
             None => Err(BrokenMessage {
-                at,
+                at: position,
                 why: "a length that reaches past its surroundings",
             }),
         }

@@ -43,9 +43,9 @@ pub(super) fn advice(
         return (String::new(), None);
     };
     let known = |kind: &CollectiveKind| {
-        KNOWN
-            .iter()
-            .find(|known| known.kind == kind.name() && known.chips.iter().any(|own| own == chip))
+        KNOWN.iter().find(|known| {
+            known.kind == kind.name() && known.chips.iter().any(|known_chip| known_chip == chip)
+        })
     };
     let of = |wanted: &dyn Fn(&AsyncCollective) -> bool| -> Vec<&AsyncCollective> {
         kinds

@@ -64,11 +64,11 @@ impl CountedDevices {
         if !self.are_busy {
             return row.self_time_ps;
         }
-        let own = row
+        let of_cores = row
             .per_core
             .iter()
             .filter(|core| self.names.contains(&core.core));
-        own.map(|core| core.self_time_ps).sum()
+        of_cores.map(|core| core.self_time_ps).sum()
     }
 
     /// Self time of a group of ops on them.

@@ -15,8 +15,8 @@ use crate::what_if::{Scenario, SharedReplay};
 type Saving = Result<Picos>;
 
 fn known(savings: &[(Vec<Scenario>, Saving)], changes: &[Scenario]) -> Option<Saving> {
-    let found = savings.iter().find(|(asked, _)| asked == changes);
-    found.map(|(_, saving)| saving.clone())
+    let known = savings.iter().find(|(asked, _)| asked == changes);
+    known.map(|(_, saving)| saving.clone())
 }
 
 /// A context, and what all rules need from it, computed once.
@@ -130,11 +130,15 @@ impl<'a> HintFacts<'a> {
         if new.is_empty() {
             return;
         }
-        let found = match self.cx.report::<SharedReplay>() {
+        let savings_of_new = match self.cx.report::<SharedReplay>() {
             Ok(replay) => replay.savings(self.cx, &new),
             Err(error) => vec![Err(error.clone()); new.len()],
         };
-        savings.extend(new.into_iter().map(<[Scenario]>::to_vec).zip(found));
+        savings.extend(
+            new.into_iter()
+                .map(<[Scenario]>::to_vec)
+                .zip(savings_of_new),
+        );
     }
 
     /// The step, or the window if there are no steps.
@@ -281,11 +285,11 @@ impl<'a> HintFacts<'a> {
         let alike = LikeOps::of(self.ops()?.rows.iter().filter(|row| kind(row)));
         let rows = alike.into_iter().filter(wanted).flat_map(|like| like.rows);
         let least = self.limit(limit);
-        let found = OpSelection::of(rows, self.devices()?, Some(least));
-        if found.rows.is_empty() || found.percent() < least {
+        let selection = OpSelection::of(rows, self.devices()?, Some(least));
+        if selection.rows.is_empty() || selection.percent() < least {
             return Err(NoFinding::Nothing);
         }
-        Ok(found)
+        Ok(selection)
     }
 }
 

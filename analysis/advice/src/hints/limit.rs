@@ -82,8 +82,8 @@ impl LoopLimit {
             (false, true) => " on the busy device",
             (false, false) => "",
         };
-        let own = length(self.time_ps);
+        let length_of_part = length(self.time_ps);
         let whole = length(self.of_ps);
-        format!("{}: {own} of {whole}{each}", self.share)
+        format!("{}: {length_of_part} of {whole}{each}", self.share)
     }
 }

@@ -34,7 +34,7 @@ const FENCE: &str = "```";
 fn sentences(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
-        let end = rest.find(". ").map_or(rest.len(), |at| at + 2);
+        let end = rest.find(". ").map_or(rest.len(), |end| end + 2);
         let (sentence, others) = rest.split_at_checked(end)?;
         rest = others;
         (!sentence.is_empty()).then_some(sentence)
@@ -50,25 +50,27 @@ impl Page {
     pub fn section(&self, heading: &str) -> Option<&'static str> {
         let level = |line: &str| line.bytes().take_while(|&byte| byte == b'#').count();
         let mut begin = None;
-        let mut at = 0;
+        let mut position = 0;
         for line in self.0.split_inclusive('\n') {
             if level(line) > 0 {
                 if let Some(begin) = begin {
-                    return self.0.get(begin..at).map(str::trim);
+                    return self.0.get(begin..position).map(str::trim);
                 }
                 if level(line) > 1 && line.trim_start_matches('#').trim() == heading {
-                    begin = Some(at + line.len());
+                    begin = Some(position + line.len());
                 }
             }
-            at += line.len();
+            position += line.len();
         }
         self.0.get(begin?..).map(str::trim)
     }
 
     /// What to do, in the words of a framework: the sentences of its section, else of the general one.
     pub(crate) fn action(&self, framework: Framework) -> String {
-        let own = self.section(framework.title());
-        let text = own.or_else(|| self.section("Fix")).unwrap_or_default();
+        let of_framework = self.section(framework.title());
+        let text = of_framework
+            .or_else(|| self.section("Fix"))
+            .unwrap_or_default();
         let paragraphs = text.split("\n\n").filter(|text| !text.starts_with(FENCE));
         words(paragraphs.flat_map(str::split_whitespace))
     }

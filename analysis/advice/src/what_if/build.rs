@@ -57,12 +57,12 @@ fn core_schedule(cx: &Context<'_>, time: &CoreTime) -> CoreSchedule {
         groups[piece.class.group.index()] += piece.range.dur();
     }
     // A device that is away for a part of the run has nothing to do then that could be played.
-    let own = own_extent(cx, time.core)
+    let extent = own_extent(cx, time.core)
         .filter(|_| cx.scope == Scope::WholeTrace)
-        .map(|own| own.measured);
+        .map(|extent| extent.measured);
     CoreSchedule {
         group: time.core,
-        window: own.unwrap_or(time.window.measured),
+        window: extent.unwrap_or(time.window.measured),
         time: time.clone(),
         flights: flights_of(cx, time),
         awaited: OnceLock::new(),
@@ -229,17 +229,17 @@ impl JoinedFlights {
             .collect();
         let instances = skew::instances(&mut by_core, groups, &hosts).unwrap_or_default();
         let mut is_left = vec![true; same.len()];
-        let mut own = Vec::new();
+        let mut flights = Vec::new();
         let mut waits = Vec::new();
         for instance in cx.watched(instances.iter()) {
-            own.clear();
-            own.extend(instance.iter().filter_map(|&(core, execution)| {
+            flights.clear();
+            flights.extend(instance.iter().filter_map(|&(core, execution)| {
                 let &(.., place) = same.get(execution.key as usize)?;
                 let is_left = is_left.get_mut(execution.key as usize)?;
                 std::mem::take(is_left).then(|| JoinedFlight::of(&cores[core], core as u32, place))
             }));
-            if own.len() > 1 {
-                out.add(cx, &own, &mut waits);
+            if flights.len() > 1 {
+                out.add(cx, &flights, &mut waits);
             }
         }
         out.unmatched = is_left.iter().filter(|&&is_left| is_left).count() as u64;
@@ -247,21 +247,22 @@ impl JoinedFlights {
     }
 
     /// Adds a transfer. `waits` is only room.
-    fn add(&mut self, cx: &Context<'_>, own: &[JoinedFlight<'_>], waits: &mut Vec<Picos>) {
+    fn add(&mut self, cx: &Context<'_>, flights: &[JoinedFlight<'_>], waits: &mut Vec<Picos>) {
         waits.clear();
-        add_waits(cx, own, waits);
-        let took = own
+        add_waits(cx, flights, waits);
+        let took = flights
             .iter()
             .zip(&*waits)
-            .map(|(own, &wait)| own.core.took(own.flight, wait));
+            .map(|(joined, &wait)| joined.core.took(joined.flight, wait));
         let Some(took) = took.min() else { return };
         self.members.extend(
-            own.iter()
+            flights
+                .iter()
                 .zip(&*waits)
-                .map(|(own, &wait)| (own.number, own.flight.issues, wait)),
+                .map(|(joined, &wait)| (joined.number, joined.flight.issues, wait)),
         );
         self.transfers.push(JointTransfer {
-            members: own.len() as u32,
+            members: flights.len() as u32,
             took,
         });
     }
@@ -293,16 +294,17 @@ impl<'a> JoinedFlight<'a> {
 /// millions cannot be interrupted.
 fn candidates(model: &TraceModel, cores: &[CoreSchedule]) -> Vec<CollectiveFlight> {
     let of_core = |(number, core): (usize, &'_ CoreSchedule)| -> Vec<CollectiveFlight> {
-        let own = pausing(core.flights.iter().enumerate())
+        let flights = pausing(core.flights.iter().enumerate())
             .filter(|(_, flight)| core.piece(flight.issues).class.is_collective());
-        own.map(|(place, flight)| {
-            (
-                core.label(model, flight.issues),
-                number as u32,
-                place as u32,
-            )
-        })
-        .collect()
+        flights
+            .map(|(place, flight)| {
+                (
+                    core.label(model, flight.issues),
+                    number as u32,
+                    place as u32,
+                )
+            })
+            .collect()
     };
     let all: Vec<Vec<CollectiveFlight>> = cores.iter().enumerate().map(of_core).collect();
     let mut place_of = vec![0; model.labels().len() + 1];
@@ -347,8 +349,8 @@ fn executions(
 ) -> BTreeMap<usize, Vec<CollectiveExecution>> {
     let mut by_core: BTreeMap<usize, Vec<CollectiveExecution>> = BTreeMap::new();
     let mut keys = 0..;
-    for own in same.chunk_by(|a, b| a.1 == b.1) {
-        let Some(&(_, number, _)) = own.first() else {
+    for instance in same.chunk_by(|a, b| a.1 == b.1) {
+        let Some(&(_, number, _)) = instance.first() else {
             continue;
         };
         let core = &cores[number as usize];
@@ -364,7 +366,7 @@ fn executions(
         };
         by_core.insert(
             number as usize,
-            own.iter().zip(keys.by_ref()).map(execution).collect(),
+            instance.iter().zip(keys.by_ref()).map(execution).collect(),
         );
     }
     by_core
@@ -372,24 +374,25 @@ fn executions(
 
 /// How long each member waited for the last one. Members of a synchronous collective leave together, so the shortest
 /// one arrived last; those of an asynchronous one are compared by their starts on the timeline.
-fn add_waits(cx: &Context<'_>, own: &[JoinedFlight<'_>], waits: &mut Vec<Picos>) {
-    if own.iter().all(|own| own.flight.is_sync()) {
-        let shortest = own
+fn add_waits(cx: &Context<'_>, flights: &[JoinedFlight<'_>], waits: &mut Vec<Picos>) {
+    if flights.iter().all(|joined| joined.flight.is_sync()) {
+        let shortest = flights
             .iter()
-            .map(|own| own.done.dur())
+            .map(|joined| joined.done.dur())
             .min()
             .unwrap_or_default();
-        waits.extend(own.iter().map(|own| own.done.dur() - shortest));
+        waits.extend(flights.iter().map(|joined| joined.done.dur() - shortest));
         return;
     }
-    let came = |own: &JoinedFlight<'_>| shown(cx, own.core, own.flight).start;
-    let last = own.iter().map(came).max().unwrap_or_default();
-    let longest = |own: &JoinedFlight<'_>| {
-        (own.done.end - own.core.piece(own.flight.issues).range.start).clamped()
+    let came = |joined: &JoinedFlight<'_>| shown(cx, joined.core, joined.flight).start;
+    let last = flights.iter().map(came).max().unwrap_or_default();
+    let longest = |joined: &JoinedFlight<'_>| {
+        (joined.done.end - joined.core.piece(joined.flight.issues).range.start).clamped()
     };
     waits.extend(
-        own.iter()
-            .map(|own| (last - came(own)).clamped().min(longest(own))),
+        flights
+            .iter()
+            .map(|joined| (last - came(joined)).clamped().min(longest(joined))),
     );
 }
 

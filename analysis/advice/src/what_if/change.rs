@@ -104,9 +104,9 @@ impl Scenario {
                 .iter_mut()
                 .find(|other| std::mem::discriminant(*other) == std::mem::discriminant(change));
             match (same, change) {
-                (Some(Self::Collectives(own)), Self::Collectives(factor))
-                | (Some(Self::Copies(own)), Self::Copies(factor))
-                | (Some(Self::Idle(own)), Self::Idle(factor)) => least(own, *factor),
+                (Some(Self::Collectives(known)), Self::Collectives(factor))
+                | (Some(Self::Copies(known)), Self::Copies(factor))
+                | (Some(Self::Idle(known)), Self::Idle(factor)) => least(known, *factor),
                 (Some(Self::NoCompile), Self::NoCompile) | (_, Self::StepAtLeast(_)) => {}
                 _ => others.push(change.clone()),
             }
@@ -202,7 +202,7 @@ impl ReplayChanges {
             // Only some gaps change.
             [GapChange::Less(cores)] => {
                 let less = cores.get(number).map(Vec::as_slice).unwrap_or_default();
-                let place = |row: usize| less.partition_point(|&(own, _)| (own as usize) < row);
+                let place = |row: usize| less.partition_point(|&(index, _)| (index as usize) < row);
                 less[place(rows.start)..place(rows.end)]
                     .iter()
                     .map(|&(row, _)| longer(row as usize))
@@ -218,11 +218,11 @@ impl ReplayChanges {
             GapChange::Times(factor) => scaled(gap, *factor),
             GapChange::Less(cores) => {
                 let less = cores.get(core).map(Vec::as_slice).unwrap_or_default();
-                let own = less
+                let shorter = less
                     .binary_search_by_key(&row, |&(row, _)| row as usize)
                     .ok()
-                    .and_then(|at| less.get(at));
-                own.map_or(gap, |&(_, less)| (gap - less).clamped())
+                    .and_then(|index| less.get(index));
+                shorter.map_or(gap, |&(_, less)| (gap - less).clamped())
             }
         })
     }

@@ -231,9 +231,16 @@ impl<'a> CoreCursor<'a> {
             .min()
             .map_or(pieces.len(), |row| row as usize);
         match self.instants.first() {
-            Some(&at) if pieces.get(tied).is_none_or(|piece| at < piece.range.start) => tied.min(
-                self.row + pieces[self.row..tied].partition_point(|piece| piece.range.end <= at),
-            ),
+            Some(&time)
+                if pieces
+                    .get(tied)
+                    .is_none_or(|piece| time < piece.range.start) =>
+            {
+                tied.min(
+                    self.row
+                        + pieces[self.row..tied].partition_point(|piece| piece.range.end <= time),
+                )
+            }
             _ => tied,
         }
     }
@@ -246,15 +253,15 @@ impl<'a> CoreCursor<'a> {
         (begin, end): (Timestamp, Timestamp),
     ) {
         let recorded = self.core.gap(self.row);
-        while let Some((&at, rest)) = self
+        while let Some((&time, rest)) = self
             .instants
             .split_first()
-            .filter(|&(&at, _)| at < piece.range.end)
+            .filter(|&(&time, _)| time < piece.range.end)
         {
-            let comes = if at <= piece.range.start {
-                begin - kept(piece.range.start - at, recorded, gap)
+            let comes = if time <= piece.range.start {
+                begin - kept(piece.range.start - time, recorded, gap)
             } else {
-                let share = (at - piece.range.start)
+                let share = (time - piece.range.start)
                     .fraction_of(piece.range.dur())
                     .unwrap_or(0.0);
                 begin + Picos::rounded((end - begin).as_ps_f64() * share)
@@ -385,7 +392,7 @@ impl ReplayState<'_> {
         let comes = cursor
             .instants
             .iter()
-            .map(|&at| cursor.now + kept(at - last, recorded, tail));
+            .map(|&time| cursor.now + kept(time - last, recorded, tail));
         cursor.out.instants.extend(comes);
         CoreReplay {
             end: cursor.now + tail,

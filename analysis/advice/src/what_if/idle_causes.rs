@@ -99,8 +99,8 @@ impl<'a> IdleCauses<'a> {
 }
 
 /// A time on the host, by the clock of the ops: time passes evenly between them.
-fn in_proportion(at: Timestamp, host: TimeRange, timed: TimeRange) -> Timestamp {
-    let passed = i128::from((at.clamp(host.start, host.end) - host.start).ps());
+fn in_proportion(time: Timestamp, host: TimeRange, timed: TimeRange) -> Timestamp {
+    let passed = i128::from((time.clamp(host.start, host.end) - host.start).ps());
     let length = timed.dur().ps();
     let whole = host.dur().ps().max(1);
     let passed = i128::from(length) * passed / i128::from(whole);

@@ -283,7 +283,7 @@ impl<'a> PathFinder<'a> {
             .members
             .binary_search_by_key(&flight.issues, |member| member.issues)
             .ok()
-            .and_then(|at| *self.last.get(core.members.get(at)?.transfer as usize)?);
+            .and_then(|index| *self.last.get(core.members.get(index)?.transfer as usize)?);
         match came_last {
             Some((_, other, issues))
                 if other != number && issues as usize <= walk.passed[other] =>
@@ -334,7 +334,7 @@ impl<'a> PathFinder<'a> {
             .binary_search_by_key(&flight.issues, |member| member.issues);
         let wait = member
             .ok()
-            .and_then(|at| core.members.get(at))
+            .and_then(|index| core.members.get(index))
             .map_or(Picos::ZERO, |member| member.wait);
         Some((flight, wait))
     }

@@ -133,20 +133,20 @@ impl AskedInstants {
         for (core, span) in spans {
             instants[core].extend([span.start, span.end]);
         }
-        for own in &mut instants {
-            own.sort_unstable();
-            own.dedup();
+        for of_core in &mut instants {
+            of_core.sort_unstable();
+            of_core.dedup();
         }
         Self(instants)
     }
 
     /// The replayed length of a recorded span of a core; `None` if its ends were not requested.
     fn span(&self, played: &[CoreReplay], core: usize, span: TimeRange) -> Option<i64> {
-        let at = |time: Timestamp| {
+        let moved = |time: Timestamp| {
             let place = self.0.get(core)?.binary_search(&time).ok()?;
             played.get(core)?.instants.get(place).copied()
         };
-        Some((at(span.end)? - at(span.start)?).ps())
+        Some((moved(span.end)? - moved(span.start)?).ps())
     }
 }
 

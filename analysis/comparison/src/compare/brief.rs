@@ -23,7 +23,12 @@ impl CompareBrief {
         let tells_work = alike.iter().any(|(id, _)| WORK.contains(id));
         let alike: Vec<String> = alike.into_iter().map(|(_, text)| text).collect();
         let alike = engine::listed(&alike);
-        let differs = |id: &str| compared.differences.iter().any(|found| found.id == id);
+        let differs = |id: &str| {
+            compared
+                .differences
+                .iter()
+                .any(|difference| difference.id == id)
+        };
         let work = match compared.mismatch() {
             Some(mismatch) if alike.is_empty() => mismatch,
             Some(mismatch) => format!("{mismatch}; alike: {alike}"),
@@ -86,24 +91,24 @@ impl CompareBrief {
 fn differ(compared: &Comparison) -> Option<String> {
     let said = |id: &str| {
         let mut work = compared.differences.iter();
-        work.any(|found| found.id == id && found.is_other_work())
+        work.any(|difference| difference.id == id && difference.is_other_work())
     };
     let texts: Vec<String> = compared
         .differences
         .iter()
         // Versions have a table of their own.
-        .filter(|found| !said(found.id) && found.id != "versions")
-        .map(|found| {
-            let title = found.title.to_lowercase();
-            if found.id == "module_fingerprint" && found.title != OPS_OF_PROGRAM {
+        .filter(|difference| !said(difference.id) && difference.id != "versions")
+        .map(|difference| {
+            let title = difference.title.to_lowercase();
+            if difference.id == "module_fingerprint" && difference.title != OPS_OF_PROGRAM {
                 let is_known = |text: &str| !text.starts_with(UNKNOWN);
-                if is_known(&found.base) && is_known(&found.cand) {
+                if is_known(&difference.base) && is_known(&difference.cand) {
                     title
                 } else {
                     format!("{title}, which is not known of both")
                 }
             } else {
-                format!("{title} ({} ↔ {})", found.base, found.cand)
+                format!("{title} ({} ↔ {})", difference.base, difference.cand)
             }
         })
         .collect();

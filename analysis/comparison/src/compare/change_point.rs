@@ -112,10 +112,10 @@ impl LevelSearch {
     fn odd_last(&self, values: &[f64]) -> usize {
         let near = &values[values.len().saturating_sub(3 * ENOUGH_RUNS)..];
         let fit = Fit::of(near.to_vec());
-        let Some(at) = fit.best(0, near.len(), 1) else {
+        let Some(edge) = fit.best(0, near.len(), 1) else {
             return 0;
         };
-        let (before, odd) = near.split_at(at);
+        let (before, odd) = near.split_at(edge);
         let is_end = odd.len() < ENOUGH_RUNS && before.len() >= ENOUGH_RUNS;
         if is_end && self.are_apart(before, odd) {
             odd.len()
@@ -133,31 +133,31 @@ impl LevelSearch {
         let fit = Fit::of(smoothed(values));
         let (mut edges, mut open) = (vec![0, values.len()], vec![(0, values.len())]);
         while let Some((start, end)) = open.pop() {
-            if let Some(at) = fit.best(start, end, ENOUGH_RUNS) {
-                edges.push(at);
-                open.extend([(start, at), (at, end)]);
+            if let Some(edge) = fit.best(start, end, ENOUGH_RUNS) {
+                edges.push(edge);
+                open.extend([(start, edge), (edge, end)]);
             }
         }
         edges.sort_unstable();
         loop {
             let mut inner: Vec<usize> = (1..edges.len() - 1).collect();
-            let gain = |&at: &usize| fit.gain(edges[at - 1], edges[at], edges[at + 1]);
+            let gain = |&k: &usize| fit.gain(edges[k - 1], edges[k], edges[k + 1]);
             inner.sort_by(|a, b| gain(a).total_cmp(&gain(b)));
-            let is_noise = |&at: &usize| {
+            let is_noise = |&k: &usize| {
                 let (old, new) = (
-                    &values[edges[at - 1]..edges[at]],
-                    &values[edges[at]..edges[at + 1]],
+                    &values[edges[k - 1]..edges[k]],
+                    &values[edges[k]..edges[k + 1]],
                 );
                 !(self.tested(old, new).is_real() && self.are_apart(old, new))
             };
             match inner.into_iter().find(is_noise) {
-                Some(at) => edges.remove(at),
+                Some(k) => edges.remove(k),
                 None => break,
             };
         }
-        for at in 1..edges.len() - 1 {
-            let (start, end) = (edges[at - 1], edges[at + 1]);
-            edges[at] = start + nearest_place(&values[start..end], edges[at] - start);
+        for k in 1..edges.len() - 1 {
+            let (start, end) = (edges[k - 1], edges[k + 1]);
+            edges[k] = start + nearest_place(&values[start..end], edges[k] - start);
         }
         edges
     }
@@ -171,14 +171,14 @@ impl LevelSearch {
     fn changes(&self, values: &[f64], edges: &[usize], first: usize) -> Vec<ChangePoint> {
         let mut out = Vec::<ChangePoint>::new();
         for three in edges.windows(3) {
-            let &[start, at, end] = three else { continue };
-            let (old, new) = (&values[start..at], &values[at..end]);
+            let &[start, edge, end] = three else { continue };
+            let (old, new) = (&values[start..edge], &values[edge..end]);
             let middle = |values: &[f64]| median(values).unwrap_or_default();
             let p = self.tested(old, new).p.unwrap_or(1.0);
             if is_sudden(old, new) {
                 out.push(ChangePoint {
-                    from: first + at - 1,
-                    to: first + at,
+                    from: first + edge - 1,
+                    to: first + edge,
                     before: middle(old),
                     after: middle(new),
                     p,
@@ -192,13 +192,13 @@ impl LevelSearch {
                 after: middle(&new[new.len() - SHORT..]),
                 p,
             };
-            if let Some(last) = out.pop_if(|last| last.to + 1 == first + at) {
+            if let Some(last) = out.pop_if(|last| last.to + 1 == first + edge) {
                 // One drift goes on, or the other way from the middle of this level.
                 if (last.after - last.before) * (drift.after - last.after) > 0.0 {
                     (drift.from, drift.before) = (last.from, last.before);
                     drift.p = drift.p.max(last.p);
                 } else {
-                    (drift.from, drift.before) = (first + start.midpoint(at), middle(old));
+                    (drift.from, drift.before) = (first + start.midpoint(edge), middle(old));
                     let (to, after) = (drift.from, drift.before);
                     out.push(ChangePoint { to, after, ..last });
                 }
@@ -222,10 +222,10 @@ fn is_sudden(old: &[f64], new: &[f64]) -> bool {
 }
 
 /// The place of an edge, at most two runs away, at which each run is nearest to the median of its side.
-fn nearest_place(values: &[f64], at: usize) -> usize {
-    let (old, new) = values.split_at(at);
+fn nearest_place(values: &[f64], place: usize) -> usize {
+    let (old, new) = values.split_at(place);
     let (Some(old), Some(new)) = (median(old), median(new)) else {
-        return at;
+        return place;
     };
     let away = |place: usize| -> f64 {
         let side = |run: usize| if run < place { old } else { new };
@@ -233,16 +233,16 @@ fn nearest_place(values: &[f64], at: usize) -> usize {
         runs.map(|(run, value)| (value - side(run)).abs()).sum()
     };
     let last = values.len() - ENOUGH_RUNS;
-    let places = (at - 2).max(ENOUGH_RUNS)..=(at + 2).min(last);
+    let places = (place - 2).max(ENOUGH_RUNS)..=(place + 2).min(last);
     places
         .min_by(|&a, &b| away(a).total_cmp(&away(b)))
-        .unwrap_or(at)
+        .unwrap_or(place)
 }
 
 /// Medians of five neighbours: they keep the place of an edge, and lose up to two odd runs.
 fn smoothed(values: &[f64]) -> Vec<f64> {
-    let near = |at: usize| &values[at.saturating_sub(2)..(at + 3).min(values.len())];
-    let medians = (0..values.len()).map(|at| median(near(at)));
+    let near = |index: usize| &values[index.saturating_sub(2)..(index + 3).min(values.len())];
+    let medians = (0..values.len()).map(|index| median(near(index)));
     medians.flatten().collect()
 }
 
@@ -272,9 +272,9 @@ impl Fit {
     }
 
     /// By how much two levels fit better than one.
-    fn gain(&self, start: usize, at: usize, end: usize) -> f64 {
-        let (m, n) = ((at - start) as f64, (end - at) as f64);
-        (self.mean(at, end) - self.mean(start, at)).powi(2) * m * n / (m + n)
+    fn gain(&self, start: usize, edge: usize, end: usize) -> f64 {
+        let (m, n) = ((edge - start) as f64, (end - edge) as f64);
+        (self.mean(edge, end) - self.mean(start, edge)).powi(2) * m * n / (m + n)
     }
 
     /// By how much a line fits better than one level.
@@ -289,9 +289,9 @@ impl Fit {
     /// The best place for two levels of at least so many runs each; `None` without room, or if all is one level.
     fn best(&self, start: usize, end: usize, least: usize) -> Option<usize> {
         let places = start + least..(end + 1).saturating_sub(least);
-        let fits = places.map(|at| (at, self.gain(start, at, end)));
-        let (at, gain) = fits.reduce(|best, next| if next.1 > best.1 { next } else { best })?;
-        (gain > 0.0).then_some(at)
+        let fits = places.map(|edge| (edge, self.gain(start, edge, end)));
+        let (edge, gain) = fits.reduce(|best, next| if next.1 > best.1 { next } else { best })?;
+        (gain > 0.0).then_some(edge)
     }
 }
 

@@ -58,7 +58,7 @@ pub(super) fn rows<'a>(
     let program = |pool: &'a PooledRuns<'a>, index: usize| {
         let program = pool.merged.ops.get(index).and_then(|op| op.program);
         program
-            .and_then(|at| pool.merged.facts.programs.get(at))
+            .and_then(|index| pool.merged.facts.programs.get(index))
             .map_or("", |program| program.name.as_str())
     };
     let mut rows: Vec<ChangeRow<'a>> = Vec::new();

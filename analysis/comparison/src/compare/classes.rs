@@ -12,7 +12,7 @@ use std::borrow::Cow;
 
 use facts::largest_number_first;
 
-use super::summary::{ClassTimes, RunFacts, StepFacts, Summary};
+use super::summary::{ClassTimes, StepFacts, Summary, SummaryFacts};
 
 /// Runs of both sides, each with steps of one class.
 pub struct MatchedClasses<'a> {
@@ -43,13 +43,13 @@ pub(super) fn classes<'a>(base: &'a [Summary], cand: &'a [Summary]) -> ClassPair
     largest_number_first(&mut pairs, time, |pair| pair);
     let only = |run: &'a Summary, taken: &dyn Fn(usize) -> bool| -> Vec<&'a StepFacts> {
         (0..=run.classes.len())
-            .filter(|&at| !taken(at))
-            .filter_map(|at| facts_of(run, at))
+            .filter(|&class| !taken(class))
+            .filter_map(|class| facts_of(run, class))
             .collect()
     };
     ClassPairing {
-        base_only: only(first, &|at| pairs.iter().any(|pair| pair.0 == at)),
-        cand_only: only(second, &|at| pairs.iter().any(|pair| pair.1 == at)),
+        base_only: only(first, &|class| pairs.iter().any(|pair| pair.0 == class)),
+        cand_only: only(second, &|class| pairs.iter().any(|pair| pair.1 == class)),
         matched: pairs
             .into_iter()
             .map(|(one, other)| MatchedClasses {
@@ -66,12 +66,12 @@ fn of_class(runs: &[Summary], class: usize) -> Cow<'_, [Summary]> {
         return Cow::Borrowed(runs);
     };
     let place = |run: &Summary| {
-        let found = pairs(first, run)
+        let paired = pairs(first, run)
             .into_iter()
             .find(|pair| pair.0 == class)
             .map(|pair| pair.1);
         // Runs with a single class are runs of one program, even if its names differ.
-        found.or((first.classes.is_empty() && run.classes.is_empty()).then_some(0))
+        paired.or((first.classes.is_empty() && run.classes.is_empty()).then_some(0))
     };
     let places: Vec<Option<usize>> = std::iter::once(Some(class))
         .chain(others.iter().map(place))
@@ -111,38 +111,39 @@ fn pairs(base: &Summary, cand: &Summary) -> Vec<(usize, usize)> {
     };
     let mut first = by_time(base);
     let mut second = by_time(cand);
-    let mut found = Vec::new();
+    let mut pairs = Vec::new();
     for key in KEYS {
-        let key_of = |run: &Summary, at: usize| key(facts_of(run, at)?, program_of(run, at));
+        let key_of =
+            |run: &Summary, class: usize| key(facts_of(run, class)?, program_of(run, class));
         first.retain(|&one| {
             let wanted = key_of(base, one);
-            let at = second
+            let position = second
                 .iter()
                 .position(|&other| wanted.is_some() && key_of(cand, other) == wanted);
-            found.extend(at.map(|at| (one, second.remove(at))));
-            at.is_none()
+            pairs.extend(position.map(|position| (one, second.remove(position))));
+            position.is_none()
         });
     }
-    found
+    pairs
 }
 
-fn facts_of(run: &Summary, at: usize) -> Option<&StepFacts> {
-    at.checked_sub(1).map_or(Some(&run.steps), |at| {
-        run.classes.get(at).map(|class| &class.steps)
+fn facts_of(run: &Summary, class: usize) -> Option<&StepFacts> {
+    class.checked_sub(1).map_or(Some(&run.steps), |class| {
+        run.classes.get(class).map(|class| &class.steps)
     })
 }
 
-fn program_of(run: &Summary, at: usize) -> Option<&str> {
-    let programs = match at.checked_sub(1) {
-        Some(at) => &run.classes.get(at)?.programs,
+fn program_of(run: &Summary, class: usize) -> Option<&str> {
+    let programs = match class.checked_sub(1) {
+        Some(class) => &run.classes.get(class)?.programs,
         None => &run.facts.programs,
     };
     programs.first()?.id.as_deref()
 }
 
 /// Approximate total time of its steps.
-fn time_of(run: &Summary, at: usize) -> f64 {
-    facts_of(run, at).map_or(0.0, |steps| steps.middle_ps * steps.counted as f64)
+fn time_of(run: &Summary, class: usize) -> f64 {
+    facts_of(run, class).map_or(0.0, |steps| steps.middle_ps * steps.counted as f64)
 }
 
 impl Summary {
@@ -154,8 +155,8 @@ impl Summary {
                 classes: Vec::new(),
                 ..self.clone()
             },
-            Some(at) => {
-                let one = self.classes.get(at).cloned().unwrap_or_default();
+            Some(index) => {
+                let one = self.classes.get(index).cloned().unwrap_or_default();
                 Self {
                     schema: self.schema.clone(),
                     tool: self.tool.clone(),
@@ -181,14 +182,14 @@ impl Summary {
         if is_of(&self.facts.programs) {
             return Some(Cow::Borrowed(self));
         }
-        let at = self
+        let index = self
             .classes
             .iter()
             .position(|class| is_of(&class.programs))?;
         Some(Cow::Owned(Self {
             values: Vec::new(),
             loop_series: Vec::new(),
-            ..self.of_class(at + 1)
+            ..self.of_class(index + 1)
         }))
     }
 
@@ -212,7 +213,7 @@ impl Summary {
             ops_not_listed,
         } = class;
         Self {
-            facts: RunFacts {
+            facts: SummaryFacts {
                 programs,
                 ..self.facts
             },

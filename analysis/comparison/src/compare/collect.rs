@@ -13,7 +13,7 @@ use super::metrics::MOST_STEPS;
 use super::op_times::add_ops;
 use super::run_values::values;
 use super::summary::{
-    HealthFact, RunFacts, SCHEMA, StepFacts, StepSeries, Summary, SummaryInput, WHOLE_CAPTURE,
+    HealthFact, SCHEMA, StepFacts, StepSeries, Summary, SummaryFacts, SummaryInput, WHOLE_CAPTURE,
     thinned,
 };
 use super::times::{self, DividedSteps};
@@ -113,7 +113,7 @@ impl Summary {
     }
 
     /// What can be told of a run without its times.
-    fn without_times(cx: &Context<'_>, mut facts: RunFacts, why: &str) -> Self {
+    fn without_times(cx: &Context<'_>, mut facts: SummaryFacts, why: &str) -> Self {
         programs::add_parts(cx, &mut facts.programs);
         Self {
             steps: StepFacts {
@@ -127,7 +127,7 @@ impl Summary {
     }
 
     /// A summary without steps and values yet.
-    fn with_facts(cx: &Context<'_>, facts: RunFacts) -> Self {
+    fn with_facts(cx: &Context<'_>, facts: SummaryFacts) -> Self {
         Self {
             schema: SCHEMA.to_owned(),
             tool: tool(),
@@ -170,7 +170,7 @@ fn classes(steps: &StepsReport) -> (Vec<Vec<&Step>>, usize) {
     classes.sort_by_key(|(time, _)| Reverse(*time));
     let members = classes.into_iter().map(|(_, members)| members).enumerate();
     let mut members: Vec<_> = members
-        .filter(|(at, members)| *at == 0 || !members.is_empty())
+        .filter(|(class, members)| *class == 0 || !members.is_empty())
         .map(|(_, members)| members)
         .collect();
     let left = members.len().saturating_sub(MOST_CLASSES);
@@ -189,7 +189,7 @@ fn inputs(model: &TraceModel) -> Vec<SummaryInput> {
     model.sources().iter().map(input).collect()
 }
 
-fn facts(cx: &Context<'_>) -> RunFacts {
+fn facts(cx: &Context<'_>) -> SummaryFacts {
     let model = cx.model;
     let cores = cx.tensor_cores();
     let type_of = |&core: &GroupId| model.group(core).device.as_ref()?.type_name.clone();
@@ -209,7 +209,7 @@ fn facts(cx: &Context<'_>) -> RunFacts {
         .collect();
     formats.sort();
     formats.dedup();
-    RunFacts {
+    SummaryFacts {
         device_type: cores.iter().find_map(type_of),
         devices: cores.len(),
         hosts: model
@@ -232,7 +232,7 @@ fn facts(cx: &Context<'_>) -> RunFacts {
             .filter(|&others| others > 0)
             .map(|others| others + 1),
         health: health.collect(),
-        ..RunFacts::default()
+        ..SummaryFacts::default()
     }
 }
 

@@ -24,7 +24,8 @@ pub enum Weight {
 
 /// Something in which two runs differ.
 #[engine::row(derived)]
-pub struct Difference {
+#[schemars(rename = "Difference")]
+pub struct RunDifference {
     /// Stable name: `device_type`, `module_fingerprint` …
     pub id: &'static str,
     /// Display name.
@@ -79,7 +80,7 @@ const FEWER_STEPS: f64 = 0.9;
 /// Differences that concern the work; the others concern how it was recorded or built.
 const WORK: [&str; 5] = ["device_type", "device_count", "program", "shapes", "steps"];
 
-impl Difference {
+impl RunDifference {
     /// Whether the runs did not do the same work.
     pub fn is_other_work(&self) -> bool {
         self.weight >= Weight::OtherWork && WORK.contains(&self.id)
@@ -87,18 +88,22 @@ impl Difference {
 }
 
 /// The differences between two runs, most important first. Names in `require` prevent a comparison.
-pub(crate) fn differences(base: &Summary, cand: &Summary, require: &[String]) -> Vec<Difference> {
-    let mut found = KnownDifferences {
+pub(crate) fn differences(
+    base: &Summary,
+    cand: &Summary,
+    require: &[String],
+) -> Vec<RunDifference> {
+    let mut differences = KnownDifferences {
         require,
         out: Vec::new(),
     };
-    hardware(base, cand, &mut found);
-    sources(base, cand, &mut found);
-    programs(base, cand, &mut found);
-    steps(base, cand, &mut found);
+    hardware(base, cand, &mut differences);
+    sources(base, cand, &mut differences);
+    programs(base, cand, &mut differences);
+    steps(base, cand, &mut differences);
     let formats = |run: &Summary| run.facts.formats.join(", ");
     let why = "formats record different things: a number that only one run has is shown as missing";
-    found.differ(
+    differences.differ(
         "format",
         "Format",
         [formats(base), formats(cand)],
@@ -111,14 +116,14 @@ pub(crate) fn differences(base: &Summary, cand: &Summary, require: &[String]) ->
         Weight::Note
     };
     let why = "a defect of one capture can look like a change; systole doctor explains each";
-    found.differ(
+    differences.differ(
         "health",
         "Trace health",
         [health(base, cand), health(cand, base)],
         weight,
         why,
     );
-    let mut out = found.out;
+    let mut out = differences.out;
     out.sort_by_key(|difference| Reverse(difference.weight));
     out
 }
@@ -127,26 +132,27 @@ pub(crate) fn differences(base: &Summary, cand: &Summary, require: &[String]) ->
 fn health(run: &Summary, other: &Summary) -> String {
     let lost = run.facts.lost;
     let lost = (lost > 0).then(|| format!("{lost} lost"));
-    let is_shared = |fact: &HealthFact| other.facts.health.iter().any(|own| own.id == fact.id);
-    let own = run.facts.health.iter().filter(|fact| !is_shared(fact));
-    let words = own.map(|fact| format!("{}: {}", fact.id, fact.message.trim_end_matches('.')));
-    let found: Vec<String> = lost.into_iter().chain(words).collect();
-    match (found.is_empty(), run.facts.health.is_empty()) {
+    let is_shared =
+        |fact: &HealthFact| other.facts.health.iter().any(|theirs| theirs.id == fact.id);
+    let unshared = run.facts.health.iter().filter(|fact| !is_shared(fact));
+    let words = unshared.map(|fact| format!("{}: {}", fact.id, fact.message.trim_end_matches('.')));
+    let problems: Vec<String> = lost.into_iter().chain(words).collect();
+    match (problems.is_empty(), run.facts.health.is_empty()) {
         (true, true) => "clean".to_owned(),
         (true, false) => "nothing else".to_owned(),
-        (false, _) => found.join(", "),
+        (false, _) => problems.join(", "),
     }
 }
 
 /// `device (TPU v5 Lite against TPU v6 Lite), devices (1 against 4)`
-pub(super) fn differing(found: Vec<&Difference>) -> String {
+pub(super) fn differing(differences: Vec<&RunDifference>) -> String {
     joined(
-        found.into_iter().map(|found| {
+        differences.into_iter().map(|difference| {
             format!(
                 "{} ({} against {})",
-                found.title.to_lowercase(),
-                found.base,
-                found.cand
+                difference.title.to_lowercase(),
+                difference.base,
+                difference.cand
             )
         }),
         ", ",
@@ -156,25 +162,26 @@ pub(super) fn differing(found: Vec<&Difference>) -> String {
 /// In what two runs differ so that they are no points of one series, in words: what `compare` refuses or calls other work, the
 /// class of steps, and what computed the times. How many steps there are does not matter where each run has one number.
 pub fn other_series(one: &Summary, other: &Summary) -> Option<String> {
-    let mut found = differences(one, other, &[]);
-    found.retain(|found| found.weight >= Weight::OtherWork && found.id != "steps");
-    let mut found = KnownDifferences {
+    let mut differences = differences(one, other, &[]);
+    differences
+        .retain(|difference| difference.weight >= Weight::OtherWork && difference.id != "steps");
+    let mut differences = KnownDifferences {
         require: &[],
-        out: found,
+        out: differences,
     };
     let classes = [one, other].map(|run| run.steps.class.clone());
     if classes.iter().all(|class| !class.is_empty()) {
         let why = "they are steps of other programs";
-        found.differ("class", "Steps", classes, Weight::OtherWork, why);
+        differences.differ("class", "Steps", classes, Weight::OtherWork, why);
     }
     let times = [one, other].map(|run| match &run.facts.simulator {
         Some(by) => format!("computed by {by}"),
         None => "measured".to_owned(),
     });
     let why = "a prediction is no measurement";
-    found.differ("simulator", "Times", times, Weight::OtherWork, why);
-    let found = found.out;
-    (!found.is_empty()).then(|| differing(found.iter().collect()))
+    differences.differ("simulator", "Times", times, Weight::OtherWork, why);
+    let differences = differences.out;
+    (!differences.is_empty()).then(|| differing(differences.iter().collect()))
 }
 
 /// What should be the same and is not known of both runs.
@@ -194,7 +201,7 @@ pub(crate) fn unknown(base: &Summary, cand: &Summary) -> Vec<&'static str> {
 
 struct KnownDifferences<'a> {
     require: &'a [String],
-    out: Vec<Difference>,
+    out: Vec<RunDifference>,
 }
 
 impl KnownDifferences<'_> {
@@ -226,7 +233,7 @@ impl KnownDifferences<'_> {
         } else {
             weight
         };
-        self.out.push(Difference {
+        self.out.push(RunDifference {
             id,
             title,
             base,
@@ -259,18 +266,18 @@ impl KnownDifferences<'_> {
     }
 }
 
-fn hardware(base: &Summary, cand: &Summary, found: &mut KnownDifferences<'_>) {
+fn hardware(base: &Summary, cand: &Summary, differences: &mut KnownDifferences<'_>) {
     let a = &base.facts;
     let b = &cand.facts;
     let why = "a different chip takes a different time for the same work";
-    found.facts(
+    differences.facts(
         "device_type",
         "Device",
         [a.device_type.as_deref(), b.device_type.as_deref()],
         why,
     );
     let why = "more devices share the work: a step of one is not a step of the other";
-    found.differ(
+    differences.differ(
         "device_count",
         "Devices",
         [a.devices, b.devices].map(|n| n.to_string()),
@@ -280,18 +287,18 @@ fn hardware(base: &Summary, cand: &Summary, found: &mut KnownDifferences<'_>) {
     if let Some(texts) = other_device_steps(base, cand) {
         let title = "Steps of the device that runs fewest";
         let why = "a device that runs a part of the loop did less work, which the time of a step does not show";
-        found.note("device_steps", title, texts, Weight::Care, why);
+        differences.note("device_steps", title, texts, Weight::Care, why);
     }
     if let Some(texts) = other_stragglers(base, cand) {
         let title = "Straggling device";
         let why = "the other devices wait for it: what it does longer is their communication";
-        found.note("stragglers", title, texts, Weight::Care, why);
+        differences.note("stragglers", title, texts, Weight::Care, why);
     }
     let why = "collectives take different routes";
     let topologies = [a.topology.as_deref(), b.topology.as_deref()];
-    found.facts("topology", "Topology", topologies, why);
+    differences.facts("topology", "Topology", topologies, why);
     let why = "a part of the hosts says less about waiting for the others";
-    found.differ(
+    differences.differ(
         "hosts",
         "Hosts",
         [a.hosts, b.hosts].map(|n| n.to_string()),
@@ -301,10 +308,10 @@ fn hardware(base: &Summary, cand: &Summary, found: &mut KnownDifferences<'_>) {
 }
 
 /// What the runs were built from. That one run does not tell is no difference.
-fn sources(base: &Summary, cand: &Summary, found: &mut KnownDifferences<'_>) {
+fn sources(base: &Summary, cand: &Summary, differences: &mut KnownDifferences<'_>) {
     let mut both = |id, title, texts: [Option<String>; 2], weight, why| {
         if let [Some(base), Some(cand)] = texts {
-            found.differ(id, title, [base, cand], weight, why);
+            differences.differ(id, title, [base, cand], weight, why);
         }
     };
     let files = [base, cand].map(|run| run.facts.model_file.clone());
@@ -320,7 +327,7 @@ fn sources(base: &Summary, cand: &Summary, found: &mut KnownDifferences<'_>) {
     both("versions", title, versions, Weight::Note, why);
 }
 
-fn programs(base: &Summary, cand: &Summary, found: &mut KnownDifferences<'_>) {
+fn programs(base: &Summary, cand: &Summary, differences: &mut KnownDifferences<'_>) {
     let main = |run: &Summary| run.facts.programs.first().cloned();
     if let (Some(a), Some(b)) = (main(base), main(cand)) {
         let are_timed = a.time_ps > 0.0 && b.time_ps > 0.0;
@@ -329,7 +336,7 @@ fn programs(base: &Summary, cand: &Summary, found: &mut KnownDifferences<'_>) {
         } else {
             "the largest programs have different names: is it the same workload?"
         };
-        found.differ(
+        differences.differ(
             "program",
             "Program",
             [a.name.clone(), b.name.clone()],
@@ -344,7 +351,7 @@ fn programs(base: &Summary, cand: &Summary, found: &mut KnownDifferences<'_>) {
         if is_same {
             let texts = [&a, &b].map(|program| program.ops.to_string());
             let why = "other parts of the same program ran, or were recorded";
-            found.differ(
+            differences.differ(
                 "module_fingerprint",
                 OPS_OF_PROGRAM,
                 texts,
@@ -361,13 +368,13 @@ fn programs(base: &Summary, cand: &Summary, found: &mut KnownDifferences<'_>) {
         if !is_same {
             let texts = [fingerprint(&a), fingerprint(&b)];
             let title = "Program fingerprint";
-            found.differ("module_fingerprint", title, texts, Weight::Note, why);
+            differences.differ("module_fingerprint", title, texts, Weight::Note, why);
         }
     }
     if let Some(texts) = other_traffic(base, cand) {
         let title = "Recorded memory traffic of a step";
         let why = "the same program moves the same bytes: one capture records other costs, or other parts of it ran";
-        found.note("memory_traffic", title, texts, Weight::Care, why);
+        differences.note("memory_traffic", title, texts, Weight::Care, why);
     }
     let [first, second] =
         [(base, cand), (cand, base)].map(|(run, other)| other_shapes_percent(run, other));
@@ -383,7 +390,7 @@ fn programs(base: &Summary, cand: &Summary, found: &mut KnownDifferences<'_>) {
             Weight::Care
         };
         let title = "Op time in shapes that the other run does not have";
-        found.note("shapes", title, [text(first), text(second)], weight, why);
+        differences.note("shapes", title, [text(first), text(second)], weight, why);
     }
 }
 
@@ -419,7 +426,7 @@ fn shapes(run: &Summary) -> impl Iterator<Item = (&str, f64)> {
         .filter_map(|(shape, time)| Some((shape?, time)))
 }
 
-fn steps(base: &Summary, cand: &Summary, found: &mut KnownDifferences<'_>) {
+fn steps(base: &Summary, cand: &Summary, differences: &mut KnownDifferences<'_>) {
     let a = &base.steps;
     let b = &cand.steps;
     let both = base.has_steps() == cand.has_steps();
@@ -440,7 +447,7 @@ fn steps(base: &Summary, cand: &Summary, found: &mut KnownDifferences<'_>) {
             |source: StepSource| source.title().to_owned(),
         )
     };
-    found.differ(
+    differences.differ(
         "step_source",
         "Source of steps",
         [title(&a.source), title(&b.source)],
@@ -458,7 +465,7 @@ fn steps(base: &Summary, cand: &Summary, found: &mut KnownDifferences<'_>) {
         Weight::Note
     };
     let why = "loops of different length are compared per step";
-    found.differ(
+    differences.differ(
         "steps",
         "Steady steps",
         [a.counted, b.counted].map(|n| n.to_string()),

@@ -8,7 +8,7 @@ use super::attribution::{Attribution, OpChange};
 use super::better::Better;
 use super::cause_lines::CauseChain;
 use super::change::{MetricChange, TestOptions};
-use super::comparable::Difference;
+use super::comparable::RunDifference;
 use super::programs::ProgramComparison;
 use super::run_loop::LoopChange;
 use super::summary::Summary;
@@ -98,7 +98,7 @@ pub struct Comparison {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub environment: Vec<EnvironmentChange>,
     /// Their differences, most important first.
-    pub differences: Vec<Difference>,
+    pub differences: Vec<RunDifference>,
     /// What should be the same in both runs and is not known of both: `programs`, `shapes` …
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unknown: Vec<&'static str>,

@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use engine::Environment;
 use facts::{EnvironmentChange, EnvironmentSide, environment_changes};
 
-use super::summary::{RunFacts, Summary};
+use super::summary::{Summary, SummaryFacts};
 
-impl RunFacts {
+impl SummaryFacts {
     /// `SIMULATED by ASTRA-sim`; `None` if times were measured.
     pub fn badge(&self) -> Option<String> {
         self.simulator
@@ -36,11 +36,11 @@ impl RunFacts {
         if let Some(known) = &self.environment {
             return Some(Cow::Borrowed(known));
         }
-        let mut found = Environment::default();
+        let mut environment = Environment::default();
         for (name, value) in &self.versions {
-            found.add_recorded(name, value);
+            environment.add_recorded(name, value);
         }
-        found.is_known().then_some(Cow::Owned(found))
+        environment.is_known().then_some(Cow::Owned(environment))
     }
 }
 

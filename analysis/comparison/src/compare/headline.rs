@@ -8,7 +8,7 @@ use super::change::{ChangeVerdict, ENOUGH_RUNS, MetricChange};
 use super::comparable::{UNKNOWN, differing};
 use super::comparison::Comparison;
 use super::run_loop::{LoopChange, signed};
-use super::{Difference, Weight};
+use super::{RunDifference, Weight};
 
 /// The headline: whether the runs did the same work, the time of the loop, the median step, and what changed.
 pub(super) fn statement(comparison: &Comparison) -> String {
@@ -99,16 +99,18 @@ impl Comparison {
         let incomparable = || {
             self.differences
                 .iter()
-                .filter(|found| found.weight == Weight::Incomparable)
+                .filter(|difference| difference.weight == Weight::Incomparable)
         };
-        let differ = |found: Vec<&Difference>, what: &str| {
+        let differ = |differences: Vec<&RunDifference>, what: &str| {
             // What is not known of a capture that lost something may be the same.
-            let is_unknown = |found: &&Difference| found.base == UNKNOWN || found.cand == UNKNOWN;
+            let is_unknown = |difference: &&RunDifference| {
+                difference.base == UNKNOWN || difference.cand == UNKNOWN
+            };
             let reason = self
                 .loss()
-                .filter(|_| found.iter().any(is_unknown))
+                .filter(|_| differences.iter().any(is_unknown))
                 .unwrap_or_else(|| what.to_owned());
-            format!("{reason}: the runs differ in {}", differing(found))
+            format!("{reason}: the runs differ in {}", differing(differences))
         };
         if self.other_work().next().is_some() {
             return Some(differ(self.other_work().collect(), "not the same work"));

@@ -17,15 +17,15 @@ pub(super) type IdleByCause = BTreeMap<(GroupId, u32), Vec<(IdleCause, Picos)>>;
 pub(super) fn idle_by_cause(cx: &Context<'_>) -> Option<IdleByCause> {
     host_threads(cx.model).next()?;
     let gaps = cx.scoped(Scope::WholeTrace).report::<Gaps>().ok()?;
-    let mut found = IdleByCause::new();
+    let mut by_cause = IdleByCause::new();
     for device in &gaps.devices {
         for step in &device.steps {
             let times = NAMED.map(|(cause, _)| (cause, step.time_ps(cause)));
             let times = times.into_iter().filter(|(_, time)| *time > Picos::ZERO);
-            found.insert((device.group, step.step), times.collect());
+            by_cause.insert((device.group, step.step), times.collect());
         }
     }
-    Some(found)
+    Some(by_cause)
 }
 
 /// The cause of waiting for input.

@@ -6,7 +6,7 @@ use math::summed;
 use device_reports::{Balance, StepPart};
 use facts::prelude::*;
 
-use super::comparable::Difference;
+use super::comparable::RunDifference;
 use super::summary::{OpTimes, Summary};
 use super::work::{OpPurpose, weight_type};
 
@@ -90,9 +90,9 @@ pub(super) fn stragglers(cx: &Context<'_>) -> Option<BTreeMap<String, f64>> {
 pub(super) fn alike(
     base: &Summary,
     cand: &Summary,
-    found: &[Difference],
+    differences: &[RunDifference],
 ) -> Vec<(&'static str, String)> {
-    let differs = |id: &str| found.iter().any(|difference| difference.id == id);
+    let differs = |id: &str| differences.iter().any(|difference| difference.id == id);
     let both = |of: fn(&Summary) -> Option<String>| of(base).filter(|_| of(cand).is_some());
     let mut words = Vec::new();
     let mut say = |id, text: Option<String>| {

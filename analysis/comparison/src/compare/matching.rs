@@ -243,7 +243,7 @@ fn pair_programs(base: &Summary, cand: &Summary) -> [Vec<ProgramPair>; 2] {
     let [first, second] = [base, cand].map(|run| &run.facts.programs);
     let mut paired = [first, second].map(|programs| vec![None::<ProgramPair>; programs.len()]);
     let mut number = 1;
-    for (at, key) in RULES.into_iter().enumerate() {
+    for (rule, key) in RULES.into_iter().enumerate() {
         let mut free: BTreeMap<(&str, &str), VecDeque<usize>> = BTreeMap::new();
         for (j, program) in second
             .iter()
@@ -261,18 +261,18 @@ fn pair_programs(base: &Summary, cand: &Summary) -> [Vec<ProgramPair>; 2] {
             let Some(j) = alike.and_then(VecDeque::pop_front) else {
                 continue;
             };
-            let pair = Some((number, at == 0));
+            let pair = Some((number, rule == 0));
             (paired[0][i], paired[1][j]) = (pair, pair);
             number += 1;
         }
     }
-    let mut own = |slot: Option<ProgramPair>| {
+    let mut pair_or_unpaired = |slot: Option<ProgramPair>| {
         slot.unwrap_or_else(|| {
             number += 1;
             (number, false)
         })
     };
-    paired.map(|side| side.into_iter().map(&mut own).collect())
+    paired.map(|side| side.into_iter().map(&mut pair_or_unpaired).collect())
 }
 
 fn subjects<'a>(summary: &'a Summary, programs: &[ProgramPair]) -> Vec<OpIdentity<'a>> {
@@ -297,7 +297,7 @@ fn subjects<'a>(summary: &'a Summary, programs: &[ProgramPair]) -> Vec<OpIdentit
     let subject = |(op, &place): (&'a OpTimes, &usize)| {
         let (program, is_same_program) = op
             .program
-            .and_then(|at| programs.get(at))
+            .and_then(|index| programs.get(index))
             .copied()
             .unwrap_or((0, false));
         OpIdentity {

@@ -75,7 +75,7 @@ pub use change::{ChangeVerdict, ENOUGH_RUNS, MetricChange, ShiftEstimate, TestOp
 pub use change_point::{ChangePoint, FEWEST_RUNS, RunLevels};
 pub use classes::{MatchedClasses, matched_classes};
 pub use collect::tool;
-pub use comparable::{Difference, Weight, other_series};
+pub use comparable::{RunDifference, Weight, other_series};
 pub use comparison::{
     BoundSides, CompareBrief, CompareOptions, Comparison, ComparisonSide, PredictedOp,
     PredictionError, SeriesChange, ValueChange,
@@ -93,8 +93,8 @@ pub(crate) use run_values::KnownValue;
 pub use saved::SummaryError;
 pub use several::{RUNS_SCHEMA, WrittenRuns, from_json, is_meant, to_json};
 pub use summary::{
-    ClassTimes, HealthFact, OpTimes, ProgramFacts, RestTimes, RunFacts, RunValue, SCHEMA,
-    StepFacts, StepSeries, Summary, SummaryInput, thinned,
+    ClassTimes, HealthFact, OpTimes, ProgramFacts, RestTimes, RunValue, SCHEMA, StepFacts,
+    StepSeries, Summary, SummaryFacts, SummaryInput, thinned,
 };
 pub(crate) use table::word_of_change;
 pub use uses::{GroupChange, TimesOfSides, UseChange};
@@ -112,8 +112,8 @@ pub fn compare(base: &[Summary], cand: &[Summary], options: &CompareOptions) -> 
     let mut options = options.clone();
     options.test.are_computed = are_computed(base.iter().chain(cand));
     let options = &options;
-    let found = classes::classes(base, cand);
-    let main = found.matched.first();
+    let pairs = classes::classes(base, cand);
+    let main = pairs.matched.first();
     let (first, second) = main.map_or((base, cand), |main| (&*main.base, &*main.cand));
     let mut differences = match (first.first(), second.first()) {
         (Some(first), Some(second)) => comparable::differences(first, second, &options.require),
@@ -127,7 +127,7 @@ pub fn compare(base: &[Summary], cand: &[Summary], options: &CompareOptions) -> 
     differences.extend(unlike_side("cand_runs", "cand", cand, &options.require));
     let incomparable = differences
         .iter()
-        .any(|found| found.weight == Weight::Incomparable);
+        .any(|difference| difference.weight == Weight::Incomparable);
     let mut out = Comparison::empty(first, second, options);
     out.unknown = first
         .first()
@@ -146,13 +146,13 @@ pub fn compare(base: &[Summary], cand: &[Summary], options: &CompareOptions) -> 
         out.loop_change = out.of_loop(base, cand);
         out.program = programs::comparison(first, second);
         out.values = value_changes(base, cand, options);
-        out.classes = found
+        out.classes = pairs
             .matched
             .iter()
             .skip(1)
             .map(|class| of_class(&class.base, &class.cand, options))
             .collect();
-        out.notes.extend(unmatched(base, cand, &found));
+        out.notes.extend(unmatched(base, cand, &pairs));
         out.prediction = simulator.and_then(|simulator| predicted::of(&out, simulator));
     }
     out.notes
@@ -167,13 +167,13 @@ pub fn compare(base: &[Summary], cand: &[Summary], options: &CompareOptions) -> 
 }
 
 /// The first difference that keeps several runs from being taken together as one side.
-pub fn unlike(runs: &[Summary], require: &[String]) -> Option<Difference> {
+pub fn unlike(runs: &[Summary], require: &[String]) -> Option<RunDifference> {
     let (first, others) = runs.split_first()?;
-    let mut found = others
+    let mut differing = others
         .iter()
         .flat_map(|other| comparable::differences(first, other, require))
         .filter(|one| one.weight == Weight::Incomparable);
-    found.next()
+    differing.next()
 }
 
 /// The same as a difference of a comparison.
@@ -182,23 +182,23 @@ fn unlike_side(
     side: &str,
     runs: &[Summary],
     require: &[String],
-) -> Option<Difference> {
-    let found = unlike(runs, require)?;
-    Some(Difference {
+) -> Option<RunDifference> {
+    let difference = unlike(runs, require)?;
+    Some(RunDifference {
         id,
-        title: kept(&format!("{} within {side}", found.title)),
+        title: kept(&format!("{} within {side}", difference.title)),
         why: UNLIKE_RUNS,
-        ..found
+        ..difference
     })
 }
 
 /// The classes of steps that are not compared, with reasons.
-fn unmatched(base: &[Summary], cand: &[Summary], found: &classes::ClassPairing<'_>) -> Vec<String> {
+fn unmatched(base: &[Summary], cand: &[Summary], pairs: &classes::ClassPairing<'_>) -> Vec<String> {
     let left = |runs: &[Summary]| runs.first().map_or(0, |run| run.classes_not_listed);
     let mut notes = Vec::new();
     let sides = [
-        ("base", base, &found.base_only, "cand", cand),
-        ("cand", cand, &found.cand_only, "base", base),
+        ("base", base, &pairs.base_only, "cand", cand),
+        ("cand", cand, &pairs.cand_only, "base", base),
     ];
     for (side, runs, alone, other, others) in sides {
         notes.extend(alone.iter().map(|steps| {
@@ -243,10 +243,10 @@ impl Comparison {
     }
 
     /// Differences because of which the runs did not do the same work.
-    pub fn other_work(&self) -> impl Iterator<Item = &Difference> {
+    pub fn other_work(&self) -> impl Iterator<Item = &RunDifference> {
         self.differences
             .iter()
-            .filter(|found| found.is_other_work())
+            .filter(|difference| difference.is_other_work())
     }
 
     fn of_loop(&self, base: &[Summary], cand: &[Summary]) -> Option<LoopChange> {
@@ -380,9 +380,9 @@ fn value_changes(base: &[Summary], cand: &[Summary], options: &CompareOptions) -
         };
         let facts = base.iter().chain(cand).find_map(|run| run.value(id))?;
         let lacking = base.iter().chain(cand).find_map(|run| {
-            let own = run.value(id)?;
-            let is_exact = bounds.any() && own.exact().is_some();
-            own.note.clone().filter(|_| !is_exact)
+            let value = run.value(id)?;
+            let is_exact = bounds.any() && value.exact().is_some();
+            value.note.clone().filter(|_| !is_exact)
         });
         let mut change = match (&first[..], &second[..]) {
             ([] | [_], [] | [_]) => {

@@ -24,8 +24,8 @@ pub(super) fn add_ops(
             .and_then(|op| model.op(op).program);
         op.program = program.and_then(|program| {
             let slot = index.get_mut(program.index())?;
-            let at = *slot.get_or_insert(programs.len());
-            if at == programs.len() {
+            let number = *slot.get_or_insert(programs.len());
+            if number == programs.len() {
                 let program = model.program(program);
                 let id = program.id.map(|id| id.to_string());
                 programs.push(ProgramFacts {
@@ -34,10 +34,10 @@ pub(super) fn add_ops(
                     ..ProgramFacts::default()
                 });
             }
-            let facts = programs.get_mut(at)?;
+            let facts = programs.get_mut(number)?;
             facts.ops += 1;
             facts.time_ps += op.middle_ps;
-            Some(at)
+            Some(number)
         });
         summary.ops.push(op);
     }
@@ -54,7 +54,13 @@ pub(super) fn add_ops(
 /// Most time first; ops follow.
 fn sort_programs(programs: &mut Vec<ProgramFacts>, ops: &mut [OpTimes]) {
     let mut order: Vec<usize> = (0..programs.len()).collect();
-    let key = |at: usize| (programs[at].time_ps, &programs[at].name, &programs[at].id);
+    let key = |index: usize| {
+        (
+            programs[index].time_ps,
+            &programs[index].name,
+            &programs[index].id,
+        )
+    };
     order.sort_by(|&a, &b| {
         let a = key(a);
         let b = key(b);

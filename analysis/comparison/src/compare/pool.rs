@@ -52,14 +52,14 @@ impl<'a> PooledRuns<'a> {
                 place[pair.cand] = Some(pair.base);
             }
             for (op, place) in run.ops.iter().zip(place) {
-                let at = place.unwrap_or_else(|| {
+                let index = place.unwrap_or_else(|| {
                     let values = lengths.iter().map(|&n| vec![0.0; n]).collect();
                     ops.push(PooledOp {
                         op,
                         values,
                         middle_ps: 0.0,
                     });
-                    let program = op.program.and_then(|at| programs.get(at)).copied();
+                    let program = op.program.and_then(|index| programs.get(index)).copied();
                     merged.ops.push(OpTimes {
                         program,
                         values: Vec::new(),
@@ -67,7 +67,7 @@ impl<'a> PooledRuns<'a> {
                     });
                     ops.len() - 1
                 });
-                let Some(slot) = ops.get_mut(at) else {
+                let Some(slot) = ops.get_mut(index) else {
                     continue;
                 };
                 slot.middle_ps += op.middle_ps * share;

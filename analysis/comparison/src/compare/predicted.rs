@@ -11,7 +11,7 @@ use hardware::chips::Chip;
 
 use super::MetricChange;
 use super::attribution::OpChange;
-use super::comparable::{Difference, Weight};
+use super::comparable::{RunDifference, Weight};
 use super::comparison::{Comparison, PredictedOp, PredictionError};
 use super::run_loop::signed;
 use super::summary::Summary;
@@ -47,8 +47,12 @@ pub fn are_computed<'a>(runs: impl Iterator<Item = &'a Summary>) -> bool {
 
 /// Some differences that prevent a comparison of two measurements do not prevent one with a prediction: one simulated
 /// device represents all, and a simulator runs one step.
-pub(super) fn weigh(found: &mut Vec<Difference>, simulator: (&str, bool), required: &[String]) {
-    for difference in &mut *found {
+pub(super) fn weigh(
+    differences: &mut Vec<RunDifference>,
+    simulator: (&str, bool),
+    required: &[String],
+) {
+    for difference in &mut *differences {
         let (weight, why) = match difference.id {
             "device_type" if !are_chips(difference) => {
                 (Weight::Note, "the simulator names its device differently")
@@ -75,7 +79,7 @@ pub(super) fn weigh(found: &mut Vec<Difference>, simulator: (&str, bool), requir
         let [a, b] = sides;
         [b, a]
     };
-    found.push(Difference {
+    differences.push(RunDifference {
         id: "simulator",
         title: "Made by",
         base,
@@ -83,11 +87,11 @@ pub(super) fn weigh(found: &mut Vec<Difference>, simulator: (&str, bool), requir
         weight: Weight::Note,
         why: "ratios are measured ÷ predicted: they show how good the model is, not what became slower",
     });
-    found.sort_by_key(|difference| Reverse(difference.weight));
+    differences.sort_by_key(|difference| Reverse(difference.weight));
 }
 
 /// Whether both are known and different chips.
-fn are_chips(difference: &Difference) -> bool {
+fn are_chips(difference: &RunDifference) -> bool {
     let chips =
         [&difference.base, &difference.cand].map(|name| Chip::named(name).map(|chip| &chip.id));
     chips[0].is_some() && chips[1].is_some() && chips[0] != chips[1]

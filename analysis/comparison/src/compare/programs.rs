@@ -171,8 +171,8 @@ impl Summary {
     /// The number of a whole run, or why it is not known; `None` if nothing is said of it. Kinds of collectives that a
     /// compiled program does not have are 0, whatever its loops do.
     pub(crate) fn run_value(&self, id: &str) -> Option<Result<KnownValue<'_>, &str>> {
-        if let Some(own) = self.value(id) {
-            return Some(own.known());
+        if let Some(value) = self.value(id) {
+            return Some(value.known());
         }
         let rest = id.strip_prefix("program.collectives.")?;
         let kind = rest

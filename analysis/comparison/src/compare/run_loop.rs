@@ -316,8 +316,8 @@ fn causes(
     let mut is_idle_explained = false;
     // What steps in the middle show of it, too, is not hidden.
     let in_middle = |time_use: TimeUse| {
-        let found = uses.iter().find(|one| one.id == time_use);
-        found.map_or(0.0, |one| one.times.change_ps)
+        let time = uses.iter().find(|one| one.id == time_use);
+        time.map_or(0.0, |one| one.times.change_ps)
     };
     for (id, what, shown_ps) in [
         (
@@ -407,8 +407,8 @@ fn hidden_parts(base: &[Summary], cand: &[Summary]) -> Vec<(String, bool, f64)> 
 
 /// That another share of the steps is of other classes than the compared one.
 fn other_kinds(sides: [&[Summary]; 2], compared: [ComparedClass<'_>; 2]) -> Option<String> {
-    let others = |at: usize| {
-        let (runs, (own, class)) = (sides[at], compared[at]);
+    let others = |side: usize| {
+        let (runs, (counted, class)) = (sides[side], compared[side]);
         let all = runs.iter().flat_map(|run| {
             std::iter::once(&run.steps).chain(run.classes.iter().map(|it| &it.steps))
         });
@@ -418,7 +418,7 @@ fn other_kinds(sides: [&[Summary]; 2], compared: [ComparedClass<'_>; 2]) -> Opti
             .collect();
         other.sort_by_key(|steps| Reverse(steps.counted));
         (
-            steps.saturating_sub(own),
+            steps.saturating_sub(counted),
             steps,
             other.first().map(|steps| steps.class.clone()),
         )

@@ -217,8 +217,8 @@ fn input_wait(cx: &Context<'_>, steps: &StepsReport) -> Option<(String, f64)> {
     let gaps = scoped.report::<Gaps>().ok();
     let compiling = |name: &str| {
         let devices = gaps.iter().flat_map(|gaps| &gaps.devices);
-        let own = devices.filter(|device| device.core == name);
-        let causes = own.flat_map(|device| &device.between);
+        let of_core = devices.filter(|device| device.core == name);
+        let causes = of_core.flat_map(|device| &device.between);
         let compiling = causes.filter(|part| part.cause == IdleCause::Compile);
         compiling.map(|part| part.time_ps).sum::<Picos>()
     };

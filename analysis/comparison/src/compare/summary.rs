@@ -36,7 +36,7 @@ pub struct Summary {
     #[serde(skip)]
     pub saved_in: Option<String>,
     /// What must be alike for a comparison.
-    pub facts: RunFacts,
+    pub facts: SummaryFacts,
     /// The steps that the values come from.
     pub steps: StepFacts,
     /// Values of each step.
@@ -115,7 +115,7 @@ pub struct SummaryInput {
 #[engine::reported]
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub struct RunFacts {
+pub struct SummaryFacts {
     /// `TPU v6 Lite`.
     pub device_type: Option<String>,
     /// Number of `TensorCore`s.

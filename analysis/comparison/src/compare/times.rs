@@ -305,15 +305,15 @@ impl SubjectSums {
         let sample = self.sample.get(step).copied().flatten();
         let mut parts = TimeByPart::default();
         for piece in inside {
-            let Some(own) = piece.range.intersect(range).map(TimeRange::dur) else {
+            let Some(time) = piece.range.intersect(range).map(TimeRange::dur) else {
                 continue;
             };
-            parts.add(piece.part, own);
+            parts.add(piece.part, time);
             let Some(slot) = self.index.get_mut(piece.subject) else {
                 continue;
             };
-            let at = *slot.get_or_insert(self.ops.len() as u32) as usize;
-            if at == self.ops.len() {
+            let index = *slot.get_or_insert(self.ops.len() as u32) as usize;
+            if index == self.ops.len() {
                 self.ops.push(OpSum {
                     label: piece.label,
                     part: piece.part,
@@ -323,11 +323,11 @@ impl SubjectSums {
                     values: vec![0.0; self.samples],
                 });
             }
-            let Some(op) = self.ops.get_mut(at) else {
+            let Some(op) = self.ops.get_mut(index) else {
                 continue;
             };
             if is_middle {
-                op.middle += own;
+                op.middle += time;
                 op.runs += u64::from(piece.begins);
             }
             if self.reference == Some(step) && op.place.is_none() {
@@ -335,7 +335,7 @@ impl SubjectSums {
                 self.places += 1;
             }
             if let Some(value) = sample.and_then(|sample| op.values.get_mut(sample)) {
-                *value += own.as_ps_f64();
+                *value += time.as_ps_f64();
             }
         }
         parts.add(StepPart::Idle, range.dur() - parts.total());

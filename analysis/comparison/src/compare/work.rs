@@ -140,7 +140,7 @@ fn is_matrix_product(op: &OpTimes) -> bool {
     let pairs = operands
         .iter()
         .enumerate()
-        .flat_map(|(at, &a)| operands.iter().skip(at + 1).map(move |&b| (a, b)));
+        .flat_map(|(index, &a)| operands.iter().skip(index + 1).map(move |&b| (a, b)));
     pairs.into_iter().any(|(a, b)| {
         let fits = |left, right| inner(left, m).is_some_and(|k| inner(right, n) == Some(k));
         fits(a, b) || fits(b, a)
@@ -161,12 +161,12 @@ fn kernel(op: &OpTimes, time_use: TimeUse) -> String {
 /// are block sizes, and a dash begins the name of a parameter.
 fn kernel_stem(name: &str) -> &str {
     let name = without_number(name);
-    let separator = |at: usize| matches!(name.as_bytes().get(at), Some(b'_' | b'-' | b'.'));
+    let separator = |index: usize| matches!(name.as_bytes().get(index), Some(b'_' | b'-' | b'.'));
     let number = name
         .bytes()
         .enumerate()
-        .position(|(at, byte)| byte.is_ascii_digit() && at > 0 && separator(at - 1));
-    let before = number.and_then(|at| name.get(..at)).unwrap_or(name);
+        .position(|(index, byte)| byte.is_ascii_digit() && index > 0 && separator(index - 1));
+    let before = number.and_then(|index| name.get(..index)).unwrap_or(name);
     let before = match before.split_once('-') {
         Some((stem, _)) if number.is_some() && !stem.is_empty() => stem,
         _ => before,

@@ -138,8 +138,8 @@ impl Expectation {
         if self.name.trim().is_empty() {
             return Err(wrong("it has no name: add name = \"…\"".to_owned()));
         }
-        let mut found = self.conditions().map_err(wrong)?;
-        let condition = match (found.pop(), found.is_empty()) {
+        let mut conditions = self.conditions().map_err(wrong)?;
+        let condition = match (conditions.pop(), conditions.is_empty()) {
             (Some(only), true) => only,
             (None, _) => {
                 return Err(wrong(format!(

@@ -47,12 +47,13 @@ pub(super) fn is_kernel(it: &Instruction, name: &str) -> bool {
 }
 
 /// Whether `a/b/model.py:12` is `model.py:12` or `model.py`.
-pub(super) fn is_from(own: &str, wanted: &str) -> bool {
-    let ends = |own: &str| {
-        own.strip_suffix(wanted)
+pub(super) fn is_from(source: &str, wanted: &str) -> bool {
+    let ends = |place: &str| {
+        place
+            .strip_suffix(wanted)
             .is_some_and(|before| before.is_empty() || before.ends_with('/'))
     };
-    ends(own) || own.rsplit_once(':').is_some_and(|(file, _)| ends(file))
+    ends(source) || source.rsplit_once(':').is_some_and(|(file, _)| ends(file))
 }
 
 /// `: all-gather.3 (model.py:12, 4.0 ms), …`

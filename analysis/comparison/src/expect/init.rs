@@ -70,12 +70,12 @@ fn of_program(out: &mut String, program: &JudgedProgram) {
     let mut kinds: Vec<_> = contents.collectives.keys().map(|(kind, _)| *kind).collect();
     kinds.dedup();
     for kind in &kinds {
-        let own = contents
+        let of_kind = contents
             .collectives
             .iter()
-            .filter(|((found, _), _)| found == kind);
-        let count: usize = own.clone().map(|(_, sum)| sum.instructions).sum();
-        let bytes = own.map(|(_, sum)| sum.bytes).sum::<Option<u64>>();
+            .filter(|((other, _), _)| other == kind);
+        let count: usize = of_kind.clone().map(|(_, sum)| sum.instructions).sum();
+        let bytes = of_kind.map(|(_, sum)| sum.bytes).sum::<Option<u64>>();
         let name = kind.name();
         let limit = if program.is_whole() { "exactly" } else { "min" };
         let mut lines = format!("collective = {}\n{limit} = {count}", quoted(name));

@@ -40,16 +40,16 @@ fn of_program(
     notes: &mut Vec<String>,
 ) -> (Answer, Option<String>) {
     let wanted = expected.program.as_deref();
-    let found = match chosen(cx, wanted) {
-        Ok(found) => found,
+    let candidates = match chosen(cx, wanted) {
+        Ok(candidates) => candidates,
         Err(error) => return (Answer::unknown(error.to_string()), None),
     };
-    let Some(&id) = found.first() else {
+    let Some(&id) = candidates.first() else {
         return (Answer::unknown("the file names no programs"), None);
     };
     let title = cx.model.program_title(id);
-    if found.len() > 1 {
-        notes.push(which_of_several(cx, wanted, found.len(), &title));
+    if candidates.len() > 1 {
+        notes.push(which_of_several(cx, wanted, candidates.len(), &title));
     }
     let read = programs.entry(id).or_insert_with(|| {
         let timed = TimedProgram::of(cx, id).map_err(|error| error.to_string())?;

@@ -17,14 +17,14 @@ pub(super) fn compiles_in_steps(cx: &Context<'_>, wanted: bool) -> Answer {
     let Some(count) = compilations_in_loop(cx, &steps) else {
         return Answer::unknown("the capture has no host threads on which a compiler was recorded");
     };
-    let found = match count {
+    let said = match count {
         0 => "nothing was compiled in the steps after warm-up".to_owned(),
         count => format!(
             "{} in the steps after warm-up",
             counted(count, "compilation")
         ),
     };
-    Answer::met_if((count > 0) == wanted, found)
+    Answer::met_if((count > 0) == wanted, said)
 }
 
 /// The share of a scope in the self time of all ops.
@@ -47,8 +47,8 @@ pub(super) fn share_of(cx: &Context<'_>, scope: &str, expected: &Expectation) ->
             "no op has a framework name like {scope:?}; they are such as {first:?}"
         ));
     }
-    let own: Picos = named().filter(is_in_scope).map(|(_, time)| time).sum();
-    let Some(share) = Percent::of(own, ops.op_time_ps) else {
+    let of_scope: Picos = named().filter(is_in_scope).map(|(_, time)| time).sum();
+    let Some(share) = Percent::of(of_scope, ops.op_time_ps) else {
         return Answer::unknown("no op took any time");
     };
     let unnamed: Picos = ops
@@ -57,7 +57,7 @@ pub(super) fn share_of(cx: &Context<'_>, scope: &str, expected: &Expectation) ->
         .filter(|row| row.framework_name.is_none())
         .map(|row| row.self_time_ps)
         .sum();
-    let most = Percent::of(own + unnamed, ops.op_time_ps).unwrap_or(share);
+    let most = Percent::of(of_scope + unnamed, ops.op_time_ps).unwrap_or(share);
     let fits = |share: Percent| {
         expected.min_percent.is_none_or(|min| share.0 >= min)
             && expected.max_percent.is_none_or(|max| share.0 <= max)
@@ -69,8 +69,8 @@ pub(super) fn share_of(cx: &Context<'_>, scope: &str, expected: &Expectation) ->
         (None, Some(max)) => format!("at most {}", percent(max)),
         (None, None) => "any share".to_owned(),
     };
-    let found = format!(
-        "{own} of {}, {} of the self time of all ops; expected {limit}",
+    let said = format!(
+        "{of_scope} of {}, {} of the self time of all ops; expected {limit}",
         ops.op_time_ps,
         percent(share.0)
     );
@@ -79,8 +79,8 @@ pub(super) fn share_of(cx: &Context<'_>, scope: &str, expected: &Expectation) ->
         || expected.min_percent.is_some_and(|min| most.0 < min);
     if unnamed > Picos::ZERO && !is_beyond && !(fits(share) && fits(most)) {
         return Answer::unknown(format!(
-            "{found}; {unnamed} more are of ops without a framework name"
+            "{said}; {unnamed} more are of ops without a framework name"
         ));
     }
-    Answer::met_if(fits(share), found)
+    Answer::met_if(fits(share), said)
 }

@@ -48,30 +48,30 @@ impl JudgedProgram {
     pub fn answer(&self, expected: &Expectation, condition: &Condition) -> Answer {
         match condition {
             Condition::Op(opcode) => {
-                let found = self.filtered(expected, |_, it| glob(opcode, &it.opcode));
+                let fitting = self.filtered(expected, |_, it| glob(opcode, &it.opcode));
                 let is_kept = matches!(&**opcode, "dot" | "convolution" | "ragged-dot");
                 let later = self.uncompiled().filter(|_| !is_kept);
-                self.counted_of(expected.bounds(), &found, later)
+                self.counted_of(expected.bounds(), &fitting, later)
             }
             Condition::Collective(kind) => self.collectives(expected, *kind),
             Condition::Product(dtype) => self.products(expected, dtype),
             Condition::Kernel(name) => {
-                let found = self.filtered(expected, |_, it| is_kernel(it, name));
-                self.present(expected, &found)
+                let fitting = self.filtered(expected, |_, it| is_kernel(it, name));
+                self.present(expected, &fitting)
             }
             Condition::FusionOf(opcodes) => {
-                let found = self.filtered(expected, |_, it| self.contains(it, opcodes));
-                self.present(expected, &found)
+                let fitting = self.filtered(expected, |_, it| self.contains(it, opcodes));
+                self.present(expected, &fitting)
             }
             Condition::Rematerialized(wanted) => {
-                let found = self.filtered(expected, |_, it| {
+                let fitting = self.filtered(expected, |_, it| {
                     self.runs_by_itself(it) && it.is_rematerialized()
                 });
-                self.counted_of(some_or_none(*wanted), &found, self.without_scopes())
+                self.counted_of(some_or_none(*wanted), &fitting, self.without_scopes())
             }
             Condition::HostCopies(wanted) => {
-                let found = self.filtered(expected, |_, it| self.is_host_copy(it));
-                self.counted_of(some_or_none(*wanted), &found, self.uncompiled())
+                let fitting = self.filtered(expected, |_, it| self.is_host_copy(it));
+                self.counted_of(some_or_none(*wanted), &fitting, self.uncompiled())
             }
             Condition::PeakMemory(max) => self.peak(*max),
             Condition::Flops(max) => {
@@ -122,8 +122,9 @@ impl JudgedProgram {
                     .or(has_scopes.then_some(false))
             });
             let from = expected.source.as_ref().map(|source| {
-                let own = module.source(it);
-                own.map(|own| is_from(&own, source))
+                let place = module.source(it);
+                place
+                    .map(|place| is_from(&place, source))
                     .or(has_sources.then_some(false))
             });
             match (in_scope, from) {
@@ -164,12 +165,12 @@ impl JudgedProgram {
 
     /// Judges a number of instructions, of which some may be missing because parts of the program are, or because they
     /// come `later`.
-    fn counted_of(&self, bounds: CountBounds, found: &Fitting, later: Option<&str>) -> Answer {
-        let hidden = found.hidden();
+    fn counted_of(&self, bounds: CountBounds, fitting: &Fitting, later: Option<&str>) -> Answer {
+        let hidden = fitting.hidden();
         let missing = self.missing.as_deref().or(hidden.as_deref()).or(later);
-        let found = &found.ids;
-        let count = found.len() as u64;
-        let ops = self.ops(found);
+        let ids = &fitting.ids;
+        let count = ids.len() as u64;
+        let ops = self.ops(ids);
         let wanted = bounds.in_words(|count| number::count(count as f64));
         let said = format!(
             "{} found, expected {wanted}{}",
@@ -188,24 +189,26 @@ impl JudgedProgram {
         answer.about(ops)
     }
 
-    fn present(&self, expected: &Expectation, found: &Fitting) -> Answer {
+    fn present(&self, expected: &Expectation, fitting: &Fitting) -> Answer {
         let bounds = some_or_none(expected.present.unwrap_or(true));
-        self.counted_of(bounds, found, self.uncompiled())
+        self.counted_of(bounds, fitting, self.uncompiled())
     }
 
     fn collectives(&self, expected: &Expectation, kind: Option<CollectiveKind>) -> Answer {
-        let own = self
+        let of_kind = self
             .contents
             .collectives
             .iter()
-            .filter(|((found, _), _)| kind.is_none_or(|kind| kind == *found));
-        let ids: BTreeSet<InstructionId> =
-            own.clone().flat_map(|(_, sum)| sum.ids.clone()).collect();
+            .filter(|((other, _), _)| kind.is_none_or(|kind| kind == *other));
+        let ids: BTreeSet<InstructionId> = of_kind
+            .clone()
+            .flat_map(|(_, sum)| sum.ids.clone())
+            .collect();
         let is_filtered =
             expected.named.is_some() || expected.scope.is_some() || expected.source.is_some();
-        let found = self.filtered(expected, |id, _| ids.contains(&id));
+        let fitting = self.filtered(expected, |id, _| ids.contains(&id));
         let missing = self.missing.as_deref().or(self.unpartitioned());
-        let mut answer = self.counted_of(expected.bounds(), &found, self.unpartitioned());
+        let mut answer = self.counted_of(expected.bounds(), &fitting, self.unpartitioned());
         let bytes = CountBounds {
             min: expected.min_bytes,
             max: expected.max_bytes,
@@ -220,7 +223,7 @@ impl JudgedProgram {
                 .push_str("; bytes are only known of all collectives of a kind");
             return answer;
         }
-        let sum = own.map(|(_, sum)| sum.bytes);
+        let sum = of_kind.map(|(_, sum)| sum.bytes);
         let Some(sum) = sum.sum::<Option<u64>>() else {
             answer.verdict = Verdict::Unknown;
             answer.message.push_str("; the bytes of one are not known");
@@ -258,10 +261,10 @@ impl JudgedProgram {
     fn products(&self, expected: &Expectation, dtype: &str) -> Answer {
         let is_product =
             |it: &Instruction| matches!(&*it.opcode, "dot" | "convolution" | "ragged-dot");
-        let found = self.filtered(expected, |_, it| is_product(it));
-        let missing = self.missing.clone().or(found.hidden());
-        let found = found.ids;
-        if found.is_empty() {
+        let fitting = self.filtered(expected, |_, it| is_product(it));
+        let missing = self.missing.clone().or(fitting.hidden());
+        let products = fitting.ids;
+        if products.is_empty() {
             return match missing {
                 Some(why) => Answer::unknown(format!("no matrix product found, and {why}")),
                 None => Answer::new(Verdict::NotMet, "there is no such matrix product"),
@@ -274,21 +277,25 @@ impl JudgedProgram {
             let types = operands.filter_map(|it| it.arrays().first().map(|array| array.dtype));
             types.collect::<Vec<_>>()
         };
-        let is_other = |id: &&InstructionId| types(id).into_iter().any(|own| own != dtype);
+        let is_other = |id: &&InstructionId| types(id).into_iter().any(|other| other != dtype);
         // Values from outside of a region are not among the operands.
-        let unknown = found.iter().filter(|id| types(id).len() < 2).count();
+        let unknown = products.iter().filter(|id| types(id).len() < 2).count();
         let missing = missing.or_else(|| {
             let products = counted(unknown, "matrix product");
             (unknown > 0).then(|| format!("not all types of {products} are known"))
         });
-        let others: Vec<InstructionId> = found.iter().filter(is_other).copied().collect();
-        let ops = self.ops(if others.is_empty() { &found } else { &others });
-        let all = number::count(found.len() as f64);
+        let others: Vec<InstructionId> = products.iter().filter(is_other).copied().collect();
+        let ops = self.ops(if others.is_empty() {
+            &products
+        } else {
+            &others
+        });
+        let all = number::count(products.len() as f64);
         match (missing, others.len()) {
             (Some(why), 0) => Answer::unknown(format!(
                 "no operand of {all} matrix products is known to be other than {dtype}, but {why}"
             )),
-            (None, 0) if found.len() == 1 => Answer::new(
+            (None, 0) if products.len() == 1 => Answer::new(
                 Verdict::Met,
                 format!("the operands of the matrix product are {dtype}"),
             ),
@@ -386,16 +393,16 @@ impl JudgedProgram {
         let in_bytes = |bytes: u64| number::value(bytes as f64, Unit::Bytes);
         match &self.contents.peak {
             Ok(peak) => {
-                let found = format!(
+                let said = format!(
                     "{}, {}; expected at most {}",
                     in_bytes(peak.bytes),
                     peak.how(),
                     in_bytes(max)
                 );
                 match peak.fits(max) {
-                    Some(fits) => Answer::met_if(fits, found),
+                    Some(fits) => Answer::met_if(fits, said),
                     None => Answer::unknown(format!(
-                        "{found}: too close to tell without a plan, which has the padding"
+                        "{said}: too close to tell without a plan, which has the padding"
                     )),
                 }
             }
@@ -407,7 +414,7 @@ impl JudgedProgram {
     }
 
     /// Judges a sum over one execution of the program.
-    fn sum(&self, found: u64, unknown: Option<String>, max: u64, unit: Unit) -> Answer {
+    fn sum(&self, total: u64, unknown: Option<String>, max: u64, unit: Unit) -> Answer {
         if self.timed.origin == ProgramOrigin::OpTexts {
             return Answer::unknown(
                 "the capture does not hold the program: what is inside fusions is not known",
@@ -418,10 +425,10 @@ impl JudgedProgram {
         let of_all = of_all.map_or_else(String::new, |all| format!(" of all {all} partitions"));
         let said = format!(
             "{} counted from shapes{of_all}, expected at most {}",
-            text(found),
+            text(total),
             text(max)
         );
-        if found > max {
+        if total > max {
             let is_of_all = self.timed.module.is_unpartitioned() && !self.is_compiled;
             return if is_of_all {
                 Answer::unknown(format!(
@@ -466,13 +473,13 @@ impl JudgedProgram {
             .collect();
         let all = number::count(wanted.len() as f64);
         if wanted.is_empty() {
-            let found = format!("no parameter is called {name:?}");
+            let said = format!("no parameter is called {name:?}");
             if parameters.iter().all(|(_, it)| it.op_name.is_empty()) && !self.is_compiled {
-                return Answer::unknown(format!("{found}, and the text has no names of arguments"));
+                return Answer::unknown(format!("{said}, and the text has no names of arguments"));
             }
-            return Answer::new(Verdict::NotMet, found);
+            return Answer::new(Verdict::NotMet, said);
         }
-        let found = match (kept.len(), wanted.len()) {
+        let said = match (kept.len(), wanted.len()) {
             (0, 1) => "the parameter gives its memory to a result".to_owned(),
             (0, _) => format!("all {all} parameters give their memory to a result"),
             (1, 1) => format!("the parameter keeps its memory{}", names(&kept)),
@@ -482,6 +489,6 @@ impl JudgedProgram {
                 names(&kept)
             ),
         };
-        Answer::met_if(kept.is_empty(), found).about(kept)
+        Answer::met_if(kept.is_empty(), said).about(kept)
     }
 }

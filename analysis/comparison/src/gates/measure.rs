@@ -164,15 +164,15 @@ impl MetricRuns {
         let scale = wanted.scale;
         if wanted.metric.per == MetricScope::Op {
             let pattern = op.unwrap_or("*");
-            let found = of_ops(runs, id, scale, pattern, 0.0)?;
-            return if found.is_named {
-                Ok(found)
+            let of_ops = of_ops(runs, id, scale, pattern, 0.0)?;
+            return if of_ops.is_named {
+                Ok(of_ops)
             } else {
                 Err(no_op(pattern, listed_from(runs)))
             };
         }
         let ps = wanted.is_time().then_some(scale);
-        let mut found = Vec::new();
+        let mut by_run = Vec::new();
         let mut is_series = false;
         let mut why = None;
         let mut at_least_because = None;
@@ -180,11 +180,11 @@ impl MetricRuns {
             // A part in which this run spends no time has no series either.
             if let Some(values) = run.step_values(id).filter(|values| !values.is_empty()) {
                 is_series = true;
-                found.push(values.iter().map(|value| value / scale).collect());
+                by_run.push(values.iter().map(|value| value / scale).collect());
             } else if let Some(value) = run.run_value(id) {
                 match value {
                     Ok(number) => {
-                        found.push(vec![number.value / scale]);
+                        by_run.push(vec![number.value / scale]);
                         at_least_because = at_least_because.or(number.at_least_because);
                     }
                     Err(unknown) => why = Some(unknown.to_owned()),
@@ -202,9 +202,9 @@ impl MetricRuns {
             let why = run.steps.why_none.as_deref().unwrap_or_default();
             return Err(format!("{name}: {why}"));
         }
-        match (found.is_empty(), why) {
+        match (by_run.is_empty(), why) {
             (false, _) => Ok(Self {
-                runs: found,
+                runs: by_run,
                 is_series,
                 ps,
                 at_least_because: at_least_because.map(str::to_owned),
@@ -308,7 +308,7 @@ fn of_ops(
 ) -> Result<MetricRuns, String> {
     let is_wanted = matcher(pattern)?;
     let is_metric = |op: &&OpTimes| metric == "op.time" || op.part == StepPart::ExposedComm;
-    let mut found = MetricRuns {
+    let mut measured = MetricRuns {
         is_series: true,
         ps: Some(scale),
         ..MetricRuns::default()
@@ -332,8 +332,8 @@ fn of_ops(
                 *sum += value / scale;
             }
         }
-        found.ops = found.ops.max(ops);
-        found.is_named |= named > 0;
+        measured.ops = measured.ops.max(ops);
+        measured.is_named |= named > 0;
         if run.ops_not_listed > 0 {
             let of_metric = |part: StepPart| {
                 if metric == "op.time" {
@@ -359,15 +359,15 @@ fn of_ops(
                 } else {
                     rest.min(others as f64 * run.listed_from_ps())
                 };
-                found.unlisted = Some(found.unlisted.unwrap_or(0.0).max(most / scale));
+                measured.unlisted = Some(measured.unlisted.unwrap_or(0.0).max(most / scale));
             }
         }
-        found.runs.push(sums);
+        measured.runs.push(sums);
     }
-    if found.runs.is_empty() {
+    if measured.runs.is_empty() {
         Err("the ops of a step are not known".to_owned())
     } else {
-        Ok(found)
+        Ok(measured)
     }
 }
 

@@ -153,7 +153,7 @@ fn wanted(metric: &'static SummaryMetric, name: &str) -> Option<WantedMetric> {
     }
     let (stem, unit) = split_unit(name);
     let (unit, scale) = match unit {
-        Some(found) => found,
+        Some(known) => known,
         // Counts have no unit.
         None if suffixes(metric.unit).next().is_none() => (metric.unit, 1.0),
         None => return None,

@@ -108,7 +108,10 @@ pub fn judge(
     });
     let mismatch = baseline.filter(|(_, comparison)| !comparison.is_comparable);
     GatesReport {
-        statement: statement(&gates, mismatch.map_or("", |(_, found)| &found.statement)),
+        statement: statement(
+            &gates,
+            mismatch.map_or("", |(_, comparison)| &comparison.statement),
+        ),
         gates,
     }
 }
@@ -210,11 +213,11 @@ pub fn estimated_peak(value: &RunValue) -> Option<PeakMemory> {
 
 /// Whether a limit is so near to an estimate of peak memory that the compiler's plan may be on either side of it.
 fn is_near_estimate(runs: &[Summary], metric: &str, max: f64) -> bool {
-    let Ok(found) = metrics::find(metric) else {
+    let Ok(wanted) = metrics::find(metric) else {
         return false;
     };
-    let max = (max * found.scale) as u64;
-    let known = runs.iter().filter_map(|run| run.value(&found.id));
+    let max = (max * wanted.scale) as u64;
+    let known = runs.iter().filter_map(|run| run.value(&wanted.id));
     let mut peaks = known.filter_map(estimated_peak);
     peaks.any(|peak| peak.fits(max).is_none())
 }
@@ -257,12 +260,12 @@ fn of_module<'a>(runs: &'a [Summary], module: Option<&str>) -> Result<Cow<'a, [S
     let Some(module) = module else {
         return Ok(Cow::Borrowed(runs));
     };
-    let found: Vec<Summary> = runs
+    let of_module: Vec<Summary> = runs
         .iter()
         .filter_map(|run| Some(run.of_module(module)?.into_owned()))
         .collect();
-    if !found.is_empty() {
-        return Ok(Cow::Owned(found));
+    if !of_module.is_empty() {
+        return Ok(Cow::Owned(of_module));
     }
     let main = runs
         .first()
@@ -420,19 +423,19 @@ fn compared(
         message.push_str("; within noise: a single long step makes the difference");
         return Ok(Status::Pass);
     }
-    let found = if needs_proof {
+    let verdict = if needs_proof {
         proof(&first, &second, aggregate, effect, test)
     } else {
         NoiseVerdict::Real
     };
-    let (status, more) = status_beside_noise(found);
+    let (status, more) = status_beside_noise(verdict);
     message.push_str(more);
     Ok(status)
 }
 
 /// The outcome of a limit that is exceeded, and what the message adds.
-fn status_beside_noise(found: NoiseVerdict) -> (Status, &'static str) {
-    match found {
+fn status_beside_noise(verdict: NoiseVerdict) -> (Status, &'static str) {
+    match verdict {
         NoiseVerdict::Real => (Status::Fail, ""),
         NoiseVerdict::Noise => (Status::Pass, "; within noise"),
         NoiseVerdict::TooFew => (

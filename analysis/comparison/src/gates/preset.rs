@@ -31,10 +31,10 @@ pub fn preset(base: &[Summary], cand: &[Summary]) -> Vec<Regression> {
             .filter(|metric| *metric == FLOPS || has(metric));
         return known.map(of_program).collect();
     }
-    let mut found = all(base.len().max(cand.len()) < 2);
-    found.retain(|gate| gate.metric == STEP_TIME || has(&gate.metric));
-    found.retain(|gate| gate.metric != EXPOSED || runs().any(communicates));
-    found
+    let mut gates = all(base.len().max(cand.len()) < 2);
+    gates.retain(|gate| gate.metric == STEP_TIME || has(&gate.metric));
+    gates.retain(|gate| gate.metric != EXPOSED || runs().any(communicates));
+    gates
 }
 
 const STEP_TIME: &str = "step.time_ms";

@@ -107,10 +107,10 @@ pub(super) fn proof(
 /// Whether 90 % of the steps of one side are above 90 % of the other's. With a dozen correlated steps the rank sum test
 /// allows no conclusion, however much the sides differ; this does.
 fn are_apart(base: &StepRuns, cand: &StepRuns) -> bool {
-    let at = |runs: &StepRuns, share: f64| Statistic::Quantile(share).of(&mut runs.concat());
+    let quantile = |runs: &StepRuns, share: f64| Statistic::Quantile(share).of(&mut runs.concat());
     let is_above = |low: &StepRuns, high: &StepRuns| {
-        at(low, 0.9)
-            .zip(at(high, 0.1))
+        quantile(low, 0.9)
+            .zip(quantile(high, 0.1))
             .is_some_and(|(low, high)| low < high)
     };
     is_above(base, cand) || is_above(cand, base)

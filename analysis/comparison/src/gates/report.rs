@@ -209,7 +209,7 @@ impl GatesReport {
 
     /// The gates in their order; those of one status with the same reason are one entry.
     pub fn alike(&self) -> Vec<AlikeGates<'_>> {
-        let mut found: Vec<Vec<&Gate>> = Vec::new();
+        let mut groups: Vec<Vec<&Gate>> = Vec::new();
         for gate in &self.gates {
             let same = |group: &&mut Vec<&Gate>| {
                 let is_unclear = gate.status == Status::Inconclusive;
@@ -219,12 +219,12 @@ impl GatesReport {
                         && first.reason() == gate.reason()
                 })
             };
-            match found.iter_mut().find(same) {
+            match groups.iter_mut().find(same) {
                 Some(group) => group.push(gate),
-                None => found.push(vec![gate]),
+                None => groups.push(vec![gate]),
             }
         }
-        found
+        groups
             .iter()
             .filter_map(|group| AlikeGates::of(group))
             .collect()

@@ -152,11 +152,11 @@ fn core_report(cx: &Context<'_>, time: &CoreTime) -> CoreReport {
     let mut groups: Vec<GroupTime> = OpGroup::ALL
         .into_iter()
         .map(|group| {
-            let own = times[group.index()];
+            let time_ps = times[group.index()];
             GroupTime {
                 group,
-                time_ps: own,
-                percent: Percent::of_fraction(own.fraction_of(window).unwrap_or_default()),
+                time_ps,
+                percent: Percent::of_fraction(time_ps.fraction_of(window).unwrap_or_default()),
             }
         })
         .filter(|entry| entry.time_ps > Picos::ZERO)

@@ -54,10 +54,11 @@ impl OpClasses {
             let text = name.as_str().into();
             Arc::clone(names.entry(name).or_insert(text))
         };
-        let mut found = parallel::map(model.ops(), model.ops().len(), |op| classify(model, op));
-        fusion::look_inside(model, &mut found, hlo);
-        fusion::pair_up(model, &mut found);
-        let (classes, categories) = found
+        let mut classified =
+            parallel::map(model.ops(), model.ops().len(), |op| classify(model, op));
+        fusion::look_inside(model, &mut classified, hlo);
+        fusion::pair_up(model, &mut classified);
+        let (classes, categories) = classified
             .into_iter()
             .map(|(class, name)| (class, shared(name)))
             .unzip();
@@ -146,14 +147,14 @@ pub fn classify_texts(category: Option<&str>, text: &str, name: &str) -> (OpClas
         || hlo
             .attribute("is_host_transfer")
             .is_some_and(|value| value == "true");
-    let found = if is_host_transfer {
+    let collective_class = if is_host_transfer {
         collective::CollectiveClass::default()
     } else {
         collective::find(base, &hlo, name)
     };
-    let collective = found.kind;
-    let is_fused_collective = found.is_fused;
-    let role = role.or(found.role);
+    let collective = collective_class.kind;
+    let is_fused_collective = collective_class.is_fused;
+    let role = role.or(collective_class.role);
     let may_have_inner_ops = matches!(base, "while" | "conditional" | "call" | "megacore fusion");
     let is_off_duty = matches!(
         base,
@@ -240,11 +241,11 @@ fn opcode_of_framework(name: &str) -> &str {
 /// its number, where names that end in `fusion` are fusions of unknown kind.
 fn opcode_in_name(name: &str) -> &str {
     let name = name.trim_start_matches('%');
-    let number = name.match_indices('.').find(|(at, _)| {
-        name.as_bytes().get(at + 1).is_some_and(u8::is_ascii_digit)
-            || name.get(at + 1..).is_some_and(|r| r == "remat")
+    let number = name.match_indices('.').find(|(dot, _)| {
+        name.as_bytes().get(dot + 1).is_some_and(u8::is_ascii_digit)
+            || name.get(dot + 1..).is_some_and(|r| r == "remat")
     });
-    let stem = number.and_then(|(at, _)| name.get(..at)).unwrap_or(name);
+    let stem = number.and_then(|(dot, _)| name.get(..dot)).unwrap_or(name);
     if stem.ends_with("_fusion") {
         "fusion"
     } else {

@@ -81,7 +81,7 @@ pub(super) fn host_offsets(
     kinds
         .into_iter()
         .map(find)
-        .find(|found| !found.is_empty())
+        .find(|offsets| !offsets.is_empty())
         .unwrap_or_default()
 }
 
@@ -98,7 +98,7 @@ fn ends<'a>(
     );
     for &core in cores {
         let host = model.host_of(core);
-        let mut own: BTreeMap<(Option<u64>, &str), Vec<Timestamp>> = BTreeMap::new();
+        let mut of_core: BTreeMap<(Option<u64>, &str), Vec<Timestamp>> = BTreeMap::new();
         for slice in cx.watched(model.slices_of_kind(core, TrackKind::Ops)) {
             let Some(op) = slice.op().filter(|&op| wanted(&classes.class(op))) else {
                 continue;
@@ -107,11 +107,12 @@ fn ends<'a>(
                 .op(op)
                 .program
                 .and_then(|program| model.program(program).id);
-            own.entry((program, slice.name()))
+            of_core
+                .entry((program, slice.name()))
                 .or_default()
                 .push(to_host(core, slice.range()).end);
         }
-        for (key, mut ends) in own {
+        for (key, mut ends) in of_core {
             ends.sort_unstable();
             out.entry(key)
                 .or_default()
@@ -155,19 +156,22 @@ fn offset(
         }
     }
     seen.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
-    let at = |part: &[(i64, f64)], share| {
+    let share_of = |part: &[(i64, f64)], share| {
         quantile(&part.iter().map(|(_, off)| *off).collect::<Vec<_>>(), share)
     };
-    let spread = |part: &[(i64, f64)]| Some(at(part, 0.9)? - at(part, 0.1)?);
+    let spread = |part: &[(i64, f64)]| Some(share_of(part, 0.9)? - share_of(part, 0.1)?);
     let third = seen.len() / 3;
     let thirds =
         (seen.len() >= LEAST_FOR_THIRDS).then(|| (&seen[..third], &seen[seen.len() - third..]));
     let drift = thirds.and_then(|(early, late)| {
-        let from = at(early, 0.5)?;
-        let to = at(late, 0.5)?;
+        let from = share_of(early, 0.5)?;
+        let to = share_of(late, 0.5)?;
         let when = |part: &[(i64, f64)]| {
             quantile(
-                &part.iter().map(|(at, _)| *at as f64).collect::<Vec<_>>(),
+                &part
+                    .iter()
+                    .map(|(time, _)| *time as f64)
+                    .collect::<Vec<_>>(),
                 0.5,
             )
         };
@@ -177,13 +181,14 @@ fn offset(
     });
     let name = |host: HostId| model.host_name(host).to_owned();
     let whole = |ps: f64| Picos::from_ps(ps as i64);
-    let middle_of = |part: Option<&[(i64, f64)]>| part.and_then(|part| at(part, 0.5)).map(whole);
+    let middle_of =
+        |part: Option<&[(i64, f64)]>| part.and_then(|part| share_of(part, 0.5)).map(whole);
     Some(HostOffset {
         host: name(host),
         id: host,
         against: name(first),
         collectives: seen.len(),
-        offset_ps: whole(at(&seen, 0.5)?),
+        offset_ps: whole(share_of(&seen, 0.5)?),
         spread_ps: whole(spread(&seen)?),
         first_third_ps: middle_of(thirds.map(|(early, _)| early)),
         last_third_ps: middle_of(thirds.map(|(_, late)| late)),

@@ -148,15 +148,15 @@ pub struct DeviceToHostClock {
 
 impl DeviceToHostClock {
     /// Converts a time in this base to the host's clock.
-    pub fn to_host(self, at: Timestamp) -> Timestamp {
+    pub fn to_host(self, time: Timestamp) -> Timestamp {
         let ShiftLine {
             shift_ps,
             at_ps,
             drift_ppm,
             ..
         } = self.line;
-        let drift = Picos::from_ps((drift_ppm * 1e-6 * (at - at_ps).as_ps_f64()) as i64);
-        at + shift_ps + drift
+        let drift = Picos::from_ps((drift_ppm * 1e-6 * (time - at_ps).as_ps_f64()) as i64);
+        time + shift_ps + drift
     }
 
     /// Converts a span with the given place on the timeline and by the clock of the ops.
@@ -208,11 +208,11 @@ impl SharedClock {
     pub fn of(cx: &Context<'_>, core: GroupId) -> Option<Self> {
         let hosts = &cx.fact::<ClocksReport>().hosts;
         let host = cx.model.host_of(core);
-        let own = hosts.iter().find(|own| own.id == host);
+        let offset = hosts.iter().find(|offset| offset.id == host);
         (!hosts.is_empty()).then(|| Self {
             core,
             clock: device_clock(cx, core),
-            offset: own.map_or(Picos::ZERO, |host| host.offset_ps),
+            offset: offset.map_or(Picos::ZERO, |host| host.offset_ps),
         })
     }
 
@@ -281,7 +281,7 @@ impl Fact for ClocksReport {
         let launch_places = launches
             .iter()
             .enumerate()
-            .map(|(place, own)| (own.core, place))
+            .map(|(place, pairs)| (pairs.core, place))
             .collect();
         Self {
             devices,
@@ -306,12 +306,12 @@ fn clock_shift(cx: &Context<'_>, launches: &LaunchPairs) -> Option<ClockShift> {
     let timed = timed_programs(cx, launches.core);
     let by_ops = fit(model, launches, ClockBase::DeviceClock, |program| {
         let range = model.slice(program).range();
-        let found = timed.binary_search_by_key(&(range.start, program), |timed| {
+        let index = timed.binary_search_by_key(&(range.start, program), |timed| {
             (timed.range.start, timed.program)
         });
-        found.map_or_else(
+        index.map_or_else(
             |_| shifted(model, launches.core, range),
-            |at| timed[at].measured,
+            |index| timed[index].measured,
         )
     });
     by_ops
@@ -325,9 +325,9 @@ fn fit(
     base: ClockBase,
     span: impl Fn(SliceId) -> TimeRange,
 ) -> Option<ClockShift> {
-    let bound = |at: Timestamp, host: SliceId| ShiftBound {
-        at_ps: at,
-        shift_ps: model.slice(host).start() - at,
+    let bound = |start: Timestamp, host: SliceId| ShiftBound {
+        at_ps: start,
+        shift_ps: model.slice(host).start() - start,
     };
     let lower: Vec<ShiftBound> = launches
         .begins
@@ -378,13 +378,13 @@ fn fit(
 fn evidence(model: &TraceModel, launches: &LaunchPairs) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for side in [&launches.begins, &launches.ends] {
-        let mut own: Vec<&str> = side
+        let mut host_names: Vec<&str> = side
             .iter()
             .map(|pair| model.slice(pair.host).name())
             .collect();
-        own.sort_unstable();
-        own.dedup();
-        names.extend(own.into_iter().map(str::to_owned));
+        host_names.sort_unstable();
+        host_names.dedup();
+        names.extend(host_names.into_iter().map(str::to_owned));
     }
     names
 }

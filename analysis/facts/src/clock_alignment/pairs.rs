@@ -244,11 +244,11 @@ fn launches_of(
         (PairedBy::Flows, &|| by_flows(model, &programs)),
         (PairedBy::Order, &|| in_order(&events.launches)),
     ];
-    let found = candidates
+    let first_way = candidates
         .into_iter()
         .map(|(by, find)| (by, find()))
         .find(|(_, pairs)| !pairs.is_empty());
-    let (paired_by, begins) = found?;
+    let (paired_by, begins) = first_way?;
     let ends = Some(by_id(&events.completions)).filter(|ends| !ends.is_empty());
     Some(LaunchPairs {
         core,

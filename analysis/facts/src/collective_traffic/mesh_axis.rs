@@ -96,11 +96,11 @@ fn find(least: &mut BTreeMap<u64, u64>, id: u64) -> u64 {
     while let Some(&next) = least.get(&root).filter(|&&next| next != root) {
         root = next;
     }
-    let mut at = id;
-    while at != root
-        && let Some(next) = least.insert(at, root)
+    let mut node = id;
+    while node != root
+        && let Some(next) = least.insert(node, root)
     {
-        at = next;
+        node = next;
     }
     root
 }

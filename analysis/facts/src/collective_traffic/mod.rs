@@ -68,11 +68,11 @@ impl CollectiveTraffic {
             .op(id)
             .program
             .and_then(|program| cx.hlo(program).ok());
-        let mut found = Self::recorded(cx, id, program.as_deref(), kind, captured);
-        if let (Some(axis), Some(program)) = (found.axis, program) {
-            found.name_axis(axis, &program);
+        let mut traffic = Self::recorded(cx, id, program.as_deref(), kind, captured);
+        if let (Some(axis), Some(program)) = (traffic.axis, program) {
+            traffic.name_axis(axis, &program);
         }
-        found
+        traffic
     }
 
     /// The traffic of a collective without the name of the axis, unless the op itself says it.
@@ -94,11 +94,11 @@ impl CollectiveTraffic {
         let is_fusion = last.is_some_and(|(_, op)| &*op.opcode == "fusion");
         let by_text =
             last.map(|(module, op)| Self::of_instruction(module, op, devices, kind, captured));
-        if let Some(found) = by_text
+        if let Some(traffic) = by_text
             .as_ref()
-            .filter(|found| !is_fusion && found.bytes.is_some() && found.knows_who())
+            .filter(|traffic| !is_fusion && traffic.bytes.is_some() && traffic.knows_who())
         {
-            return found.clone();
+            return traffic.clone();
         }
         let by_program = cx.instruction(id).map(|op| {
             let inner = collective_in(op.module(), &op);
@@ -178,11 +178,11 @@ impl CollectiveTraffic {
     pub fn in_program(module: &HloModule, op: &Instruction) -> Option<(CollectiveKind, Self)> {
         let base = op.opcode.strip_suffix("-start").unwrap_or(&op.opcode);
         let kind = CollectiveKind::from_opcode(base)?;
-        let mut found = Self::of_instruction(module, op, module.devices.as_ref(), kind, 0);
-        if let Some(axis) = found.axis {
-            found.name_axis(axis, module);
+        let mut traffic = Self::of_instruction(module, op, module.devices.as_ref(), kind, 0);
+        if let Some(axis) = traffic.axis {
+            traffic.name_axis(axis, module);
         }
-        Some((kind, found))
+        Some((kind, traffic))
     }
 
     /// The message of an instruction.
@@ -368,8 +368,9 @@ fn half_fusion(module: &HloModule, op: &Instruction, kind: CollectiveKind) -> Op
         [one] => one,
         _ => return None,
     };
-    let (found, n) = resized(operand, result).filter(|&(found, _)| found == kind)?;
-    let whole = if found == CollectiveKind::AllGather {
+    let (resized_kind, n) =
+        resized(operand, result).filter(|&(resized_kind, _)| resized_kind == kind)?;
+    let whole = if resized_kind == CollectiveKind::AllGather {
         result
     } else {
         operand

@@ -112,14 +112,14 @@ impl<'a> DevicePrograms<'a> {
 
     /// For each program the annotation that it belongs to, which never decreases; `None` before the first.
     fn owners(&self, marks: &[StepMark]) -> (Vec<Option<usize>>, OwnedBy) {
-        let at = |at: Timestamp| {
+        let mark_at = |start: Timestamp| {
             marks
-                .partition_point(|mark| mark.range.start <= at)
+                .partition_point(|mark| mark.range.start <= start)
                 .checked_sub(1)
         };
         let mut latest = None;
-        let mut owner = |own: Option<usize>| {
-            latest = latest.max(own);
+        let mut owner = |annotation: Option<usize>| {
+            latest = latest.max(annotation);
             latest
         };
         if !self.launches.is_empty() {
@@ -127,7 +127,7 @@ impl<'a> DevicePrograms<'a> {
             let launched = |program: SliceRef<'_>| {
                 self.launches
                     .get(&program.id())
-                    .and_then(|&launch| at(launch))
+                    .and_then(|&launch| mark_at(launch))
             };
             return (
                 self.all
@@ -146,7 +146,7 @@ impl<'a> DevicePrograms<'a> {
         (
             self.all
                 .iter()
-                .map(|(_, range)| owner(at(range.start)))
+                .map(|(_, range)| owner(mark_at(range.start)))
                 .collect(),
             OwnedBy::Time,
         )
@@ -191,18 +191,19 @@ impl<'a> DevicePrograms<'a> {
             let end = marks
                 .get(last.mark)
                 .map_or(Timestamp::MAX, |mark| mark.range.end);
-            let own = self.all.iter().skip(last.first).take(last.count);
+            let programs = self.all.iter().skip(last.first).take(last.count);
             last.count = before
                 .unwrap_or_else(|| {
-                    own.take_while(|(program, range)| {
-                        self.launches
-                            .get(&program.id())
-                            .copied()
-                            .unwrap_or(range.start)
-                            < end
-                    })
-                    .count()
-                    .max(1)
+                    programs
+                        .take_while(|(program, range)| {
+                            self.launches
+                                .get(&program.id())
+                                .copied()
+                                .unwrap_or(range.start)
+                                < end
+                        })
+                        .count()
+                        .max(1)
                 })
                 .min(last.count);
         }
@@ -222,8 +223,9 @@ impl<'a> DevicePrograms<'a> {
         let mut counts: Vec<usize> = steps
             .iter()
             .map(|step| {
-                let own = self.all.iter().skip(step.first).take(step.count);
-                own.filter(|(program, _)| function_of(program.name()) == marker)
+                let programs = self.all.iter().skip(step.first).take(step.count);
+                programs
+                    .filter(|(program, _)| function_of(program.name()) == marker)
                     .count()
             })
             .collect();
@@ -235,7 +237,7 @@ impl<'a> DevicePrograms<'a> {
 
     /// From the first program of a step to the first of the next. The last one ends with its own programs.
     fn marks(&self, steps: &[OwnedPrograms], marks: &[StepMark]) -> Vec<StepMark> {
-        let program = |at: usize| self.all.get(at).map(|(program, _)| program.range());
+        let program = |index: usize| self.all.get(index).map(|(program, _)| program.range());
         let mark = |(k, step): (usize, &OwnedPrograms)| {
             let annotation = marks.get(step.mark)?;
             let start = program(step.first)?.start;
@@ -243,10 +245,10 @@ impl<'a> DevicePrograms<'a> {
                 .get(k + 1)
                 .and_then(|next| program(next.first))
                 .map(|next| next.start);
-            let own = (step.first..step.first + step.count)
+            let program_ends = (step.first..step.first + step.count)
                 .filter_map(program)
                 .map(|range| range.end);
-            let end = next.or_else(|| own.max())?;
+            let end = next.or_else(|| program_ends.max())?;
             Some(StepMark {
                 number: annotation.number.or_else(|| u32::try_from(step.mark).ok()),
                 label: annotation.label.clone(),

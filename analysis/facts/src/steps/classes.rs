@@ -41,7 +41,7 @@ pub(super) fn classify(model: &TraceModel, marker: &str, steps: &mut [Step]) -> 
             .enumerate()
             .map(|(step, programs)| (programs, step)),
     );
-    let mut found: Vec<(String, Vec<usize>)> = Vec::new();
+    let mut named_classes: Vec<(String, Vec<usize>)> = Vec::new();
     for (functions, members) in join_rare(model, by_programs) {
         let name = if functions.is_empty() {
             marker.to_owned()
@@ -57,11 +57,11 @@ pub(super) fn classify(model: &TraceModel, marker: &str, steps: &mut [Step]) -> 
                 members,
             )
         });
-        found.extend(named);
+        named_classes.extend(named);
     }
-    found.sort_by_key(|(_, members)| (Reverse(members.len()), members.first().copied()));
-    let mut classes = Vec::with_capacity(found.len());
-    for (class, (title, members)) in found.into_iter().enumerate() {
+    named_classes.sort_by_key(|(_, members)| (Reverse(members.len()), members.first().copied()));
+    let mut classes = Vec::with_capacity(named_classes.len());
+    for (class, (title, members)) in named_classes.into_iter().enumerate() {
         for step in &members {
             if let Some(step) = steps.get_mut(*step) {
                 step.class = class;
@@ -110,7 +110,7 @@ fn programs_of(model: &TraceModel, steps: &[Step]) -> Vec<ClassPrograms> {
             let after = spans.partition_point(|&(start, ..)| start <= run.start());
             let step = after
                 .checked_sub(1)
-                .and_then(|at| spans.get(at))
+                .and_then(|index| spans.get(index))
                 .filter(|&&(_, end, _)| run.start() < end);
             if let Some(times) = step.and_then(|&(.., step)| times.get_mut(step)) {
                 *times.entry(run.label().name).or_default() += run.measured_dur().as_ps_f64();
@@ -179,8 +179,8 @@ fn split_by_time(steps: &[Step], members: Vec<usize>) -> Vec<Vec<usize>> {
         .collect();
     times.sort_by(f64::total_cmp);
     let few = FEW.max((FEW_SHARE * times.len() as f64).ceil() as usize);
-    let candidates = (few..times.len().saturating_sub(few - 1)).filter_map(|at| {
-        let (low, high) = times.split_at(at);
+    let candidates = (few..times.len().saturating_sub(few - 1)).filter_map(|split| {
+        let (low, high) = times.split_at(split);
         let gap = high.first()? / low.last()?;
         let spread = |side: &[f64]| Some(side.last()? / side.first()?);
         (gap >= GAP && spread(low)? < gap && spread(high)? < gap)

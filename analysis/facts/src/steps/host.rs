@@ -58,12 +58,14 @@ pub(super) struct HostAnnotations {
 impl HostAnnotations {
     /// Those of the host of a device; if it has none, of the first host.
     pub fn of(&self, model: &TraceModel, device: GroupId) -> Option<&[StepMark]> {
-        let own = model.host_of(device);
-        let own = self
+        let device_host = model.host_of(device);
+        let annotations = self
             .by_host
             .iter()
-            .find(|(host, _)| model.host_of(*host) == own);
-        own.or(self.by_host.first()).map(|(_, marks)| &marks[..])
+            .find(|(host, _)| model.host_of(*host) == device_host);
+        annotations
+            .or(self.by_host.first())
+            .map(|(_, marks)| &marks[..])
     }
 }
 
@@ -73,15 +75,15 @@ pub fn has_annotations(model: &TraceModel) -> bool {
 }
 
 /// The number that the host gives to the step in which it is at a time, on this host.
-pub fn annotated_number(model: &TraceModel, host: HostId, at: Timestamp) -> Option<u32> {
+pub fn annotated_number(model: &TraceModel, host: HostId, time: Timestamp) -> Option<u32> {
     let annotated = annotations(model).ok()?;
     let (_, marks) = annotated
         .by_host
         .iter()
-        .find(|(own, _)| model.host_of(*own) == host)?;
-    let begun = marks.partition_point(|mark| mark.range.start <= at);
+        .find(|(group, _)| model.host_of(*group) == host)?;
+    let begun = marks.partition_point(|mark| mark.range.start <= time);
     let last = marks.get(begun.checked_sub(1)?)?;
-    last.number.filter(|_| last.range.contains(at))
+    last.number.filter(|_| last.range.contains(time))
 }
 
 /// The annotations of steps; the error says that there are none.

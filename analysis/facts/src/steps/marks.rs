@@ -55,7 +55,7 @@ pub(super) fn join(
         .windows(2)
         .all(|pair| numbers(&pair[0].1) == numbers(&pair[1].1));
     let ranges = |marks: &[StepMark]| marks.iter().map(|mark| mark.range).collect();
-    let own: Vec<(GroupId, IntervalSet)> = by_group
+    let group_ranges: Vec<(GroupId, IntervalSet)> = by_group
         .iter()
         .map(|(group, marks)| (*group, ranges(marks)))
         .collect();
@@ -65,7 +65,7 @@ pub(super) fn join(
         by_time(by_group)
     };
     for step in &mut steps {
-        let missing: Vec<GroupId> = own
+        let missing: Vec<GroupId> = group_ranges
             .iter()
             .filter(|(group, own)| is_missing(model, step, *group, own))
             .map(|(group, _)| *group)
@@ -74,7 +74,7 @@ pub(super) fn join(
             step.partial = Some(format!(
                 "not recorded on {} of {} devices or hosts",
                 missing.len(),
-                own.len()
+                group_ranges.len()
             ));
         }
         step.partial_on.extend(missing);
@@ -112,12 +112,12 @@ fn by_time(mut by_group: Vec<(GroupId, Vec<StepMark>)>) -> Vec<RawStep> {
             let overlap = |step: &RawStep| {
                 step.spans
                     .first()
-                    .and_then(|(_, own)| own.intersect(mark.range))
+                    .and_then(|(_, span)| span.intersect(mark.range))
             };
             let near = |step: &RawStep| {
-                let apart = step.spans.first().map_or(Picos::ZERO, |(_, own)| {
-                    (mark.range.start - own.end)
-                        .max(own.start - mark.range.end)
+                let apart = step.spans.first().map_or(Picos::ZERO, |(_, span)| {
+                    (mark.range.start - span.end)
+                        .max(span.start - mark.range.end)
                         .clamped()
                 });
                 (apart <= mark.range.dur() && mark.number.is_some()).then_some(apart)
@@ -192,7 +192,7 @@ impl RawStep {
 /// Whether the capture lacks a step of `group`. Between its `own` steps it took no part in it; so did a device beside
 /// others of its host that have the step, unless outside of its own steps it ran one of their programs then, or ops of a
 /// program whose beginning was not recorded.
-fn is_missing(model: &TraceModel, step: &RawStep, group: GroupId, own: &IntervalSet) -> bool {
+fn is_missing(model: &TraceModel, step: &RawStep, group: GroupId, marked: &IntervalSet) -> bool {
     let source = |group: GroupId| model.group(group).source;
     let beside: Vec<&(GroupId, TimeRange)> = step
         .spans
@@ -213,8 +213,8 @@ fn is_missing(model: &TraceModel, step: &RawStep, group: GroupId, own: &Interval
         .reduce(TimeRange::hull);
     let Some(range) = range.filter(|_| records(TrackKind::Modules) || records(TrackKind::Ops))
     else {
-        let own = own.ranges().iter().copied().reduce(TimeRange::hull);
-        return !own.is_some_and(|own| own.encloses(step.hull()));
+        let marked = marked.ranges().iter().copied().reduce(TimeRange::hull);
+        return !marked.is_some_and(|marked| marked.encloses(step.hull()));
     };
     let programs = |group: GroupId, range: TimeRange| {
         let modules = model.tracks_of_kind(group, TrackKind::Modules);
@@ -229,7 +229,7 @@ fn is_missing(model: &TraceModel, step: &RawStep, group: GroupId, own: &Interval
         .map(SliceRef::name)
         .collect();
     let is_outside = |slice: &SliceRef<'_>| {
-        own.measure_in(TimeRange::at(slice.start(), Picos::from_ps(1))) == Picos::ZERO
+        marked.measure_in(TimeRange::at(slice.start(), Picos::from_ps(1))) == Picos::ZERO
     };
     let is_alone = |op: &SliceRef<'_>| {
         let mut modules = model.tracks_of_kind(group, TrackKind::Modules);

@@ -82,8 +82,9 @@ impl StepsReport {
                 .iter()
                 .filter(|span| host(span.group) == host(core))
                 .map(|span| span.range);
-            let own = step.span_on(core).map(|span| span.range);
-            own.or_else(|| beside.reduce(TimeRange::hull))
+            let own_range = step.span_on(core).map(|span| span.range);
+            own_range
+                .or_else(|| beside.reduce(TimeRange::hull))
                 .or_else(|| step.range())
         };
         self.selected(first, last)
@@ -145,10 +146,10 @@ impl StepsReport {
     /// Mean time from begin to begin of the complete steps of one file, on the core or host where it is longest, in
     /// picoseconds: steps of other files, which may be other ones, do not count. `None` below two steps.
     pub fn interval_in(&self, model: &TraceModel, source: SourceId) -> Option<f64> {
-        let own = model
+        let groups = model
             .group_ids()
             .filter(|&group| model.group(group).source == source);
-        let means = own.filter_map(|group| {
+        let means = groups.filter_map(|group| {
             let whole = self
                 .steps
                 .iter()
@@ -308,10 +309,10 @@ impl Fact for StepsReport {
 
 fn found(cx: &Context<'_>) -> StepsReport {
     let model = cx.model;
-    let found = detection::find(cx, &detection::devices(model, cx.tensor_cores()));
+    let detected = detection::find(cx, &detection::devices(model, cx.tensor_cores()));
     let compiling = compiling(cx);
     let mut names = BTreeMap::new();
-    let raw = &found.steps;
+    let raw = &detected.steps;
     let numbers: BTreeSet<u32> = raw.iter().filter_map(|step| step.number).collect();
     let numbered = numbers.len() == raw.len();
     let steps = raw.iter().enumerate().map(|(k, raw_step)| {
@@ -320,14 +321,14 @@ fn found(cx: &Context<'_>) -> StepsReport {
         step(cx, raw_step, raw.get(k + 1), number, &compiling, &mut names)
     });
     let mut steps: Vec<Step> = steps.collect();
-    let classes = classes::classify(model, &found.marker, &mut steps);
+    let classes = classes::classify(model, &detected.marker, &mut steps);
     leave_out_first(&mut steps, cx.options.warmup_steps);
     mark_outliers(&mut steps, classes.len());
     leave_out_compiling(&mut steps);
     let mut report = StepsReport {
-        source: found.source,
-        marker: found.marker,
-        why: found.why,
+        source: detected.source,
+        marker: detected.marker,
+        why: detected.why,
         steps,
         time: None,
         interval: None,

@@ -97,7 +97,7 @@ fn judge<'a>(
         .collect();
     let share = durations.iter().sum::<f64>() / (total.as_ps_f64()).max(1.0);
     let is_program = function_of(marker) != marker;
-    let quarter = |at| quantile(&durations, at).unwrap_or_default();
+    let quarter = |share| quantile(&durations, share).unwrap_or_default();
     let spread = (quarter(0.75) - quarter(0.25)) / quarter(0.5).max(1.0);
     let percent = Percent(100.0 * share);
     if runs < 2 && share < SINGLE_SHARE {

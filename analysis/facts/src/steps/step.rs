@@ -96,8 +96,8 @@ impl Step {
 
     /// Its span on a core or host.
     pub fn span_on(&self, group: GroupId) -> Option<&StepSpan> {
-        let at = self.spans.partition_point(|span| span.group < group);
-        self.spans.get(at).filter(|span| span.group == group)
+        let index = self.spans.partition_point(|span| span.group < group);
+        self.spans.get(index).filter(|span| span.group == group)
     }
 
     /// Whether the host compiles for more than half of it.

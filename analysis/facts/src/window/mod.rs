@@ -151,7 +151,7 @@ fn core_extent(cx: &Context<'_>, core: GroupId) -> Option<TimeWindow> {
             .filter_map(extent)
             .reduce(TimeRange::hull)
             .or_else(|| cores.iter().filter_map(extent).reduce(TimeRange::hull))?;
-        let Some(own) = own_extent(cx, core) else {
+        let Some(extent) = own_extent(cx, core) else {
             return Some(TimeWindow {
                 range: run,
                 measured: run,
@@ -165,25 +165,25 @@ fn core_extent(cx: &Context<'_>, core: GroupId) -> Option<TimeWindow> {
                     .filter(on_host)
                     .any(|&other| runs_in(cx.model, other, away) >= AWAY_RUNS)
         };
-        let before = TimeRange::new(run.start, own.range.start);
-        let after = TimeRange::new(own.range.end, run.end);
+        let before = TimeRange::new(run.start, extent.range.start);
+        let after = TimeRange::new(extent.range.end, run.end);
         let start = if is_away(before) {
             run.start
         } else {
-            own.range.start
+            extent.range.start
         };
         let end = if is_away(after) {
             run.end
         } else {
-            own.range.end
+            extent.range.end
         };
         let range = TimeRange::new(start, end);
-        if range == own.range {
-            return Some(own);
+        if range == extent.range {
+            return Some(extent);
         }
         Some(TimeWindow {
             range,
-            measured: cut(cx.model, core, range).hull(own.measured),
+            measured: cut(cx.model, core, range).hull(extent.measured),
         })
     })
 }
@@ -267,8 +267,8 @@ fn extent_of(
 }
 
 /// Slices of a track that overlap a window of its core in the scope of `cx`, with their spans in it, in the order of
-/// [`spans_by_time`](trace_model::Columns::spans_by_time). For the whole trace everything belongs to it: an instant at the
-/// very end would lie outside the half-open window, and so would a program before the first op.
+/// [`spans_by_time`](trace_model::TraceColumns::spans_by_time). For the whole trace everything belongs to it: an instant at
+/// the very end would lie outside the half-open window, and so would a program before the first op.
 pub fn slices_of_window<'a>(
     cx: &Context<'a>,
     track: TrackId,

@@ -171,7 +171,7 @@ impl Chip {
         // Version strings have more in front: "… TFRT TPU v6 lite".
         let tail = words
             .rfind("tpu")
-            .and_then(|at| words.get(at + 3..))
+            .and_then(|index| words.get(index + 3..))
             .unwrap_or(&words);
         let wanted = tail.trim();
         chips()

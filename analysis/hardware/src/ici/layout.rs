@@ -163,9 +163,9 @@ fn orders(numbers: &[u64]) -> Vec<Vec<u64>> {
         return vec![numbers.to_vec()];
     }
     let mut out = Vec::new();
-    for (at, &first) in numbers.iter().enumerate() {
+    for (index, &first) in numbers.iter().enumerate() {
         let mut rest = numbers.to_vec();
-        rest.remove(at);
+        rest.remove(index);
         out.extend(
             orders(&rest)
                 .into_iter()
@@ -191,21 +191,21 @@ fn on_chips_of(group: &[u64], grid: &[(u64, bool)], devices: u64) -> Option<Grou
     }
     let (mut axes, mut spacing, mut below) = (Vec::new(), 1, 1);
     for &(len, wraps) in grid {
-        let mut at: Vec<u64> = chips.iter().map(|chip| chip / below % len).collect();
-        at.sort_unstable();
-        at.dedup();
+        let mut coordinates: Vec<u64> = chips.iter().map(|chip| chip / below % len).collect();
+        coordinates.sort_unstable();
+        coordinates.dedup();
         below *= len;
-        let [first, second, ..] = at[..] else {
+        let [first, second, ..] = coordinates[..] else {
             continue;
         };
         let step = second - first;
-        if at.windows(2).any(|pair| pair[1] - pair[0] != step) {
+        if coordinates.windows(2).any(|pair| pair[1] - pair[0] != step) {
             return None;
         }
         spacing = spacing.max(step);
         axes.push(Axis {
-            len: at.len() as u64,
-            wraps: wraps && at.len() as u64 * step == len,
+            len: coordinates.len() as u64,
+            wraps: wraps && coordinates.len() as u64 * step == len,
         });
     }
     let is_box = axes.iter().map(|axis| axis.len).product::<u64>() == chips.len() as u64;

@@ -163,8 +163,8 @@ impl ProgramContents {
     /// What a program of a capture consists of.
     pub fn in_capture(cx: &Context<'_>, program: ProgramId, module: &HloModule) -> Self {
         let plans = cx.report::<Buffers>().ok();
-        let own = plans.iter().flat_map(|report| &report.programs);
-        let plan = own
+        let plans = plans.iter().flat_map(|report| &report.programs);
+        let plan = plans
             .filter(|plan| plan.id == program)
             .map(ProgramPlan::hbm_bytes);
         Self::of(module, plan.max().filter(|&bytes| bytes > 0))
@@ -235,11 +235,11 @@ impl ProgramContents {
             let written = hlo::main_memory_bytes(hlo::started_result(it));
             operands.fold(written, u64::saturating_add)
         } else {
-            let own = costs
+            let accesses = costs
                 .bytes(it)
                 .into_iter()
                 .filter(|access| access.space == MemorySpace::Hbm);
-            own.fold(0_u64, |sum, access| sum.saturating_add(access.bytes))
+            accesses.fold(0_u64, |sum, access| sum.saturating_add(access.bytes))
         };
         [flops.map_or(0, |flops| flops.all), bytes]
     }

@@ -110,20 +110,68 @@ pub fn diff(
     let a = TimedProgram::of(first.0, first.1)?;
     let b = TimedProgram::of(second.0, second.1)?;
     let modules = [&*a.module, &*b.module];
-    let found = ProgramMatch::of(modules[0], modules[1]);
+    let matched = ProgramMatch::of(modules[0], modules[1]);
     let contents = [
         ProgramContents::in_capture(first.0, first.1, modules[0]),
         ProgramContents::in_capture(second.0, second.1, modules[1]),
     ];
     let are_ops = [&a, &b].map(|it| it.origin == ProgramOrigin::OpTexts);
     let mut parts = ChangedParts::default();
+    let rows = rows(&matched, [&a, &b], &mut parts);
+    let unheld = Err("the capture does not hold it".to_owned());
+    let peak_of = |side: usize| {
+        if are_ops[side] {
+            &unheld
+        } else {
+            &contents[side].peak
+        }
+    };
+    let (peak, peak_change_bytes) = peaks([peak_of(0), peak_of(1)]);
+    let mut notes = notes(&a, &b);
+    notes.extend(not_compared(&matched, are_ops));
+    if are_ops == [false, false] {
+        // Sums of a part of a program are unknown in any case.
+        let whole = contents.iter().filter(|it| !it.is_cut);
+        notes.extend(
+            whole
+                .flat_map(ProgramContents::doubts)
+                .collect::<BTreeSet<_>>(),
+        );
+    }
+    let side = |cx: &Context<'_>| EnvironmentSide::new(environment(cx).into_iter().collect(), []);
+    Ok(ProgramDiff {
+        environment: environment_changes(side(first.0), side(second.0)),
+        first: titled((first.0, &a), (second.0, &b)),
+        second: titled((second.0, &b), (first.0, &a)),
+        same: matched.pairs.iter().filter(|pair| pair.is_same).count(),
+        rows,
+        sums: sums(&contents, are_ops, &matched, &parts),
+        order: order(
+            matched.order,
+            modules.map(hlo::HloModule::is_scheduled),
+            are_ops,
+        ),
+        moved: matched.order.map(|order| order.moved),
+        peak,
+        peak_change_bytes,
+        notes,
+    })
+}
+
+/// What differs, the longest first.
+fn rows(
+    matched: &ProgramMatch,
+    [a, b]: [&TimedProgram; 2],
+    parts: &mut ChangedParts,
+) -> Vec<DifferenceRow> {
+    let modules = [&*a.module, &*b.module];
     let mut rows = Vec::new();
-    for &pair in found.pairs.iter().filter(|pair| !pair.is_same) {
+    for &pair in matched.pairs.iter().filter(|pair| !pair.is_same) {
         rows.push(DifferenceRow {
             difference: Difference::Changed,
-            what: change(modules, pair, &mut parts),
-            first: op(&a, pair.first),
-            second: op(&b, pair.second),
+            what: change(modules, pair, parts),
+            first: op(a, pair.first),
+            second: op(b, pair.second),
         });
     }
     let only = |difference, program: &TimedProgram, id: InstructionId| {
@@ -140,15 +188,15 @@ pub fn diff(
             second: op.filter(|_| !is_first),
         }
     };
-    rows.extend(divided_fusions(&found, &a, &b));
-    let only_a = found
+    rows.extend(divided_fusions(matched, a, b));
+    let only_a = matched
         .only_first
         .iter()
-        .map(|&id| only(Difference::OnlyFirst, &a, id));
-    let only_b = found
+        .map(|&id| only(Difference::OnlyFirst, a, id));
+    let only_b = matched
         .only_second
         .iter()
-        .map(|&id| only(Difference::OnlySecond, &b, id));
+        .map(|&id| only(Difference::OnlySecond, b, id));
     rows.extend(only_a.chain(only_b));
     rows.sort_by(|x, y| {
         let bytes = |row: &DifferenceRow| row.any().and_then(|op| op.bytes);
@@ -160,44 +208,7 @@ pub fn diff(
             .then_with(|| bytes(y).cmp(&bytes(x)))
             .then_with(rest)
     });
-    let unheld = Err("the capture does not hold it".to_owned());
-    let peak_of = |at: usize| {
-        if are_ops[at] {
-            &unheld
-        } else {
-            &contents[at].peak
-        }
-    };
-    let (peak, peak_change_bytes) = peaks([peak_of(0), peak_of(1)]);
-    let mut notes = notes(&a, &b);
-    notes.extend(not_compared(&found, are_ops));
-    if are_ops == [false, false] {
-        // Sums of a part of a program are unknown in any case.
-        let whole = contents.iter().filter(|it| !it.is_cut);
-        notes.extend(
-            whole
-                .flat_map(ProgramContents::doubts)
-                .collect::<BTreeSet<_>>(),
-        );
-    }
-    let side = |cx: &Context<'_>| EnvironmentSide::new(environment(cx).into_iter().collect(), []);
-    Ok(ProgramDiff {
-        environment: environment_changes(side(first.0), side(second.0)),
-        first: titled((first.0, &a), (second.0, &b)),
-        second: titled((second.0, &b), (first.0, &a)),
-        same: found.pairs.iter().filter(|pair| pair.is_same).count(),
-        rows,
-        sums: sums(&contents, are_ops, &found, &parts),
-        order: order(
-            found.order,
-            modules.map(hlo::HloModule::is_scheduled),
-            are_ops,
-        ),
-        moved: found.order.map(|order| order.moved),
-        peak,
-        peak_change_bytes,
-        notes,
-    })
+    rows
 }
 
 /// Most names that a difference lists.
@@ -209,11 +220,11 @@ fn op(program: &TimedProgram, id: InstructionId) -> Option<HloOp> {
 
 /// Fusions that were split or joined.
 fn divided_fusions<'a>(
-    found: &'a ProgramMatch,
+    matched: &'a ProgramMatch,
     first: &'a TimedProgram,
     second: &'a TimedProgram,
 ) -> impl Iterator<Item = DifferenceRow> + 'a {
-    let split = found.split.iter().map(move |one| {
+    let split = matched.split.iter().map(move |one| {
         let (parts, count, names) = together(second, &one.parts);
         DifferenceRow {
             difference: Difference::Split,
@@ -222,7 +233,7 @@ fn divided_fusions<'a>(
             second: parts,
         }
     });
-    let joined = found.joined.iter().map(move |one| {
+    let joined = matched.joined.iter().map(move |one| {
         let (parts, count, names) = together(first, &one.parts);
         DifferenceRow {
             difference: Difference::Joined,
@@ -305,9 +316,13 @@ fn is_plumbing(row: &DifferenceRow) -> bool {
 }
 
 /// The order of execution, in words.
-fn order(found: Option<ScheduleDifference>, is_scheduled: [bool; 2], are_ops: [bool; 2]) -> String {
+fn order(
+    difference: Option<ScheduleDifference>,
+    is_scheduled: [bool; 2],
+    are_ops: [bool; 2],
+) -> String {
     let count = |count: usize| number::count(count as f64);
-    match found {
+    match difference {
         Some(ScheduleDifference { compared: 0, .. }) => {
             "Schedule: no instruction that does work is in both programs.".to_owned()
         }
@@ -339,7 +354,7 @@ fn order(found: Option<ScheduleDifference>, is_scheduled: [bool; 2], are_ops: [b
 fn sums(
     contents: &[ProgramContents; 2],
     are_ops: [bool; 2],
-    found: &ProgramMatch,
+    matched: &ProgramMatch,
     changed: &ChangedParts,
 ) -> Vec<ProgramSum> {
     let [first, second] = contents;
@@ -349,8 +364,8 @@ fn sums(
         let is_in = |sum: &ContentSum, only: &[InstructionId]| {
             sum.ids.iter().any(|id| only.binary_search(id).is_ok())
         };
-        row.differs &= is_in(&first.rematerialized, &found.only_first)
-            || is_in(&second.rematerialized, &found.only_second);
+        row.differs &= is_in(&first.rematerialized, &matched.only_first)
+            || is_in(&second.rematerialized, &matched.only_second);
     }
     // Two texts that both end too early are compared by what they hold.
     if first.is_cut != second.is_cut {
@@ -378,9 +393,9 @@ fn sums(
 }
 
 /// Peak memory of both, in words, and its change.
-fn peaks(found: [&Result<PeakMemory, String>; 2]) -> (String, Option<i64>) {
+fn peaks(peaks: [&Result<PeakMemory, String>; 2]) -> (String, Option<i64>) {
     let bytes = |bytes: u64| number::value(bytes as f64, Unit::Bytes);
-    match found {
+    match peaks {
         [Ok(first), Ok(second)] if first.is_planned == second.is_planned => {
             let change = i64::try_from(i128::from(second.bytes) - i128::from(first.bytes)).ok();
             let said = if change == Some(0) {
@@ -410,22 +425,22 @@ fn peaks(found: [&Result<PeakMemory, String>; 2]) -> (String, Option<i64>) {
 }
 
 /// What was not compared.
-fn not_compared(found: &ProgramMatch, are_ops: [bool; 2]) -> Vec<String> {
+fn not_compared(matched: &ProgramMatch, are_ops: [bool; 2]) -> Vec<String> {
     let mut out = Vec::new();
-    if found.kernels_otherwise > 0 {
+    if matched.kernels_otherwise > 0 {
         out.push(format!(
             "{} with another serialized kernel, which is not compared: it holds paths and line numbers.",
-            counted(found.kernels_otherwise, "custom call")
+            counted(matched.kernels_otherwise, "custom call")
         ));
     }
-    let others = found.configured_otherwise - found.kernels_otherwise;
+    let others = matched.configured_otherwise - matched.kernels_otherwise;
     if others > 0 {
         out.push(format!(
             "{} of the same content with other tiles or cost estimates, which are not compared.",
             counted(others, "instruction")
         ));
     }
-    if !found.is_complete {
+    if !matched.is_complete {
         let how = if are_ops == [false, false] {
             "One program is a text, one serialized"
         } else {

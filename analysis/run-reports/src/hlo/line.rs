@@ -38,8 +38,8 @@ pub(super) fn text(module: &HloModule, instruction: &Instruction) -> String {
 }
 
 fn attributes(out: &mut String, module: &HloModule, instruction: &Instruction) {
-    let own = instruction.attributes();
-    let kind = own.fusion_kind.map(|kind| match kind {
+    let attributes = instruction.attributes();
+    let kind = attributes.fusion_kind.map(|kind| match kind {
         FusionKind::Loop => "loop",
         FusionKind::Input => "input",
         FusionKind::Output => "output",
@@ -57,7 +57,7 @@ fn attributes(out: &mut String, module: &HloModule, instruction: &Instruction) {
     if !called.is_empty() {
         let _ = write!(out, ", calls={}", called.join(", "));
     }
-    if let Some(dot) = &own.dot {
+    if let Some(dot) = &attributes.dot {
         let DotDimensions {
             lhs_contracting,
             rhs_contracting,
@@ -76,10 +76,10 @@ fn attributes(out: &mut String, module: &HloModule, instruction: &Instruction) {
             }
         }
     }
-    if let Some(target) = &own.custom_call_target {
+    if let Some(target) = &attributes.custom_call_target {
         let _ = write!(out, ", custom_call_target=\"{target}\"");
     }
-    if let Some(collective) = &own.collective {
+    if let Some(collective) = &attributes.collective {
         if let Some(channel) = collective.channel_id {
             let _ = write!(out, ", channel_id={channel}");
         }
@@ -87,7 +87,7 @@ fn attributes(out: &mut String, module: &HloModule, instruction: &Instruction) {
             let _ = write!(out, ", replica_groups={groups}");
         }
     }
-    if let Some(trips) = own.trip_count {
+    if let Some(trips) = attributes.trip_count {
         let _ = write!(out, ", trip_count={trips}");
     }
 }

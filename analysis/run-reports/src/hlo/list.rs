@@ -47,10 +47,10 @@ pub struct ProgramRow {
 
 /// The programs of the capture of `cx`, with their times in its scope.
 pub fn programs(cx: &Context<'_>) -> ProgramList {
-    let (mut own, mut whole) = (BTreeMap::<ProgramId, Picos>::new(), Picos::ZERO);
+    let (mut self_times, mut whole) = (BTreeMap::<ProgramId, Picos>::new(), Picos::ZERO);
     if let Ok(ops) = cx.report::<Ops>() {
         whole = ops.op_time_ps;
-        own = summed(
+        self_times = summed(
             ops.rows
                 .iter()
                 .filter_map(|row| Some((cx.model.op(row.op?).program?, row.self_time_ps))),
@@ -62,8 +62,10 @@ pub fn programs(cx: &Context<'_>) -> ProgramList {
         program: cx.model.program_title(id),
         origin: origin(cx, id),
         runs: runs.get(&cx.model.program_title(id)).copied(),
-        self_time_ps: own.get(&id).copied(),
-        self_of_op_time_percent: own.get(&id).and_then(|&time| Percent::of(time, whole)),
+        self_time_ps: self_times.get(&id).copied(),
+        self_of_op_time_percent: self_times
+            .get(&id)
+            .and_then(|&time| Percent::of(time, whole)),
     };
     let mut rows: Vec<ProgramRow> = cx.model.program_ids().map(row).collect();
     rows.sort_by(|a, b| {

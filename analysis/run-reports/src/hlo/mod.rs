@@ -183,15 +183,15 @@ impl TimedProgram {
 /// without any.
 fn of_op_texts(cx: &Context<'_>, program: ProgramId) -> Option<HloModule> {
     let model = cx.model;
-    let own = model.ops().iter().filter(|op| op.program == Some(program));
-    let lines: Vec<&str> = own
+    let ops = model.ops().iter().filter(|op| op.program == Some(program));
+    let lines: Vec<&str> = ops
         .clone()
         .filter_map(|op| op.hlo_text.map(|text| model.str(text)))
         .collect();
     let mut module = HloModule::from_lines(model.str(model.program(program).name), &lines)?;
     debug_assert_eq!(module.origin, HloOrigin::Text);
     // The profiler cuts metadata from the lines, and records it beside them.
-    let recorded: HashMap<&str, &Op> = own.map(|op| (model.str(op.name), op)).collect();
+    let recorded: HashMap<&str, &Op> = ops.map(|op| (model.str(op.name), op)).collect();
     for instruction in &mut module.instructions {
         if let Some(op) = recorded.get(&*instruction.name) {
             let text = |id: StringId| model.str(id);
@@ -207,28 +207,28 @@ fn of_op_texts(cx: &Context<'_>, program: ProgramId) -> Option<HloModule> {
 ///
 /// None has, or no program is known.
 pub fn programs_with(cx: &Context<'_>, name: &str, wanted: Option<&str>) -> Result<Vec<ProgramId>> {
-    let mut found = Vec::new();
+    let mut candidates = Vec::new();
     for program in chosen(cx, wanted)? {
         let Ok(timed) = TimedProgram::of(cx, program) else {
             continue;
         };
         if timed.module.find(name).is_some() {
-            found.push((
+            candidates.push((
                 Reverse(timed.times.of_op(name).map(|times| times.self_time_ps)),
                 program,
             ));
         }
     }
-    found.sort();
+    candidates.sort();
     let why = || {
         AnalysisError::NotApplicable(format!(
             "no program of this capture has an instruction {name:?}"
         ))
     };
-    if found.is_empty() {
+    if candidates.is_empty() {
         Err(why())
     } else {
-        Ok(found.into_iter().map(|(_, program)| program).collect())
+        Ok(candidates.into_iter().map(|(_, program)| program).collect())
     }
 }
 
@@ -264,9 +264,9 @@ pub fn chosen(cx: &Context<'_>, wanted: Option<&str>) -> Result<Vec<ProgramId>> 
         return Ok(list.rows.iter().map(|row| row.id).collect());
     };
     let exact = list.rows.iter().filter(|row| row.program == wanted);
-    let mut found: Vec<ProgramId> = exact.map(|row| row.id).collect();
-    if found.is_empty() {
-        found = list
+    let mut chosen: Vec<ProgramId> = exact.map(|row| row.id).collect();
+    if chosen.is_empty() {
+        chosen = list
             .rows
             .iter()
             .filter(|row| row.program.starts_with(wanted))
@@ -279,9 +279,9 @@ pub fn chosen(cx: &Context<'_>, wanted: Option<&str>) -> Result<Vec<ProgramId>> 
             "no program is called {wanted:?}; the capture has {some}"
         ))
     };
-    if found.is_empty() {
+    if chosen.is_empty() {
         Err(why())
     } else {
-        Ok(found)
+        Ok(chosen)
     }
 }

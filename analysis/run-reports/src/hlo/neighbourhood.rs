@@ -203,20 +203,20 @@ fn made(
             })
         }));
     }
-    let own = module.instruction(center);
-    let calls = own
+    let center_op = module.instruction(center);
+    let calls = center_op
         .into_iter()
-        .flat_map(|own| &own.called)
+        .flat_map(|center_op| &center_op.called)
         .filter_map(|&id| module.computation(id));
     let called_by = module
         .instructions
         .iter()
-        .filter(|it| own.is_some_and(|own| it.called.contains(&own.computation)));
+        .filter(|it| center_op.is_some_and(|center_op| it.called.contains(&center_op.computation)));
     Neighbourhood {
         program: program.title.clone(),
         program_id: program.program,
         known_from: program.origin,
-        center: own.map_or_else(String::new, |own| own.name.to_string()),
+        center: center_op.map_or_else(String::new, |center_op| center_op.name.to_string()),
         radius,
         called_by: called_by.map(|it| it.name.to_string()).collect(),
         calls: calls.map(|it| it.name.clone()).collect(),
@@ -237,10 +237,10 @@ struct Users<'a> {
 
 impl<'a> Users<'a> {
     fn of(module: &'a HloModule, center: InstructionId) -> Self {
-        let own = module
+        let center_op = module
             .instruction(center)
             .and_then(|it| module.computation(it.computation));
-        let range = own
+        let range = center_op
             .map(|computation| computation.instructions.clone())
             .unwrap_or_default();
         let mut users = vec![Vec::new(); range.len()];
@@ -249,7 +249,7 @@ impl<'a> Users<'a> {
                 let slot = operand
                     .index()
                     .checked_sub(range.start)
-                    .and_then(|at| users.get_mut(at));
+                    .and_then(|index| users.get_mut(index));
                 if let Some(slot) = slot.filter(|slot: &&mut Vec<_>| slot.last() != Some(&user)) {
                     slot.push(user);
                 }
@@ -263,8 +263,9 @@ impl<'a> Users<'a> {
     }
 
     fn of_one(&self, id: InstructionId) -> &[InstructionId] {
-        let at = id.index().checked_sub(self.first);
-        at.and_then(|at| self.by_value.get(at))
+        let index = id.index().checked_sub(self.first);
+        index
+            .and_then(|index| self.by_value.get(index))
             .map(Vec::as_slice)
             .unwrap_or_default()
     }
@@ -283,7 +284,7 @@ fn nearest(
     center: InstructionId,
     next: impl Fn(InstructionId, &mut dyn FnMut(InstructionId)),
 ) -> (BTreeMap<InstructionId, u32>, usize) {
-    let mut found = BTreeMap::from([(center, 0)]);
+    let mut distances = BTreeMap::from([(center, 0)]);
     let mut kept = BTreeMap::from([(center, 0)]);
     let mut queue = VecDeque::from([(center, 0)]);
     while let Some((id, distance)) = queue.pop_front() {
@@ -291,7 +292,7 @@ fn nearest(
             continue;
         }
         next(id, &mut |other| {
-            if let std::collections::btree_map::Entry::Vacant(slot) = found.entry(other) {
+            if let std::collections::btree_map::Entry::Vacant(slot) = distances.entry(other) {
                 slot.insert(distance + 1);
                 queue.push_back((other, distance + 1));
                 if kept.len() < reach.most {
@@ -300,7 +301,7 @@ fn nearest(
             }
         });
     }
-    let left_out = found.len() - kept.len();
+    let left_out = distances.len() - kept.len();
     (kept, left_out)
 }
 
@@ -337,7 +338,7 @@ impl Tabular for Neighbourhood {
                 ));
             }
         }
-        let name = |at: usize| self.nodes.get(at).map(|node| &node.op.name);
+        let name = |index: usize| self.nodes.get(index).map(|node| &node.op.name);
         let edges = Table::of("edges", "Values", &self.edges)
             .recorded("from", "From", Unit::None, |edge| name(edge.from))
             .recorded("to", "To", Unit::None, |edge| name(edge.to))

@@ -90,11 +90,11 @@ fn recorded(program: &TimedProgram, text: &str) -> ProgramLine {
     let name = head
         .split_once(" = ")
         .map(|(name, _)| name.trim_start_matches('%'));
-    let found = name
+    let instruction = name
         .and_then(|name| program.module.find(name))
         .and_then(|id| program.module.instruction(id));
-    match found {
-        Some(found) => of_instruction(program, &found.name, text.to_owned()),
+    match instruction {
+        Some(instruction) => of_instruction(program, &instruction.name, text.to_owned()),
         None => plain(text),
     }
 }
@@ -114,8 +114,8 @@ fn of_instruction(program: &TimedProgram, name: &Arc<str>, text: String) -> Prog
 fn written(program: &TimedProgram) -> Vec<ProgramLine> {
     let module = &program.module;
     let mut lines = vec![plain(format!("HloModule {}", module.name))];
-    for (at, computation) in module.computations.iter().enumerate() {
-        let is_entry = module.entry.is_some_and(|entry| entry.index() == at);
+    for (index, computation) in module.computations.iter().enumerate() {
+        let is_entry = module.entry.is_some_and(|entry| entry.index() == index);
         let head = if is_entry { "ENTRY " } else { "" };
         let name = if computation.name.is_empty() {
             "ops"

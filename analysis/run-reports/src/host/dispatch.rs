@@ -203,7 +203,7 @@ fn device(
         .map(|run| (run.ran.start - run.enqueued).as_ps_f64())
         .collect();
     let lengths: Vec<f64> = in_scope().map(|run| run.length_ps.as_ps_f64()).collect();
-    let time_at = |times: &[f64], at| quantile(times, at).map(|ps| Picos::from_ps(ps as i64));
+    let time_at = |times: &[f64], share| quantile(times, share).map(|ps| Picos::from_ps(ps as i64));
     let all: Vec<(&ProgramRun, u64)> = runs
         .iter()
         .zip(ahead(runs))

@@ -41,8 +41,8 @@ impl MeasuredSteps {
     pub fn of(session: &Session) -> Result<Self, String> {
         let report = session.report::<Steps>(Scope::WholeTrace);
         let report = report.map_err(|error| error.to_string())?;
-        let found = report.has_steps().then(|| complete_steps(session));
-        let complete = found.and_then(|steps| steps.into_values().min());
+        let steps = report.has_steps().then(|| complete_steps(session));
+        let complete = steps.and_then(|steps| steps.into_values().min());
         // Hosts may run steps of other lengths, or number them otherwise: each by itself, and the longest counts.
         let model = session.model();
         let of_hosts = sources(model).filter_map(|id| report.interval_in(model, id));
@@ -144,17 +144,17 @@ fn recorded_steps(complete: u64) -> u64 {
 /// Complete steps in each file of a run that has any step, by its name.
 pub(super) fn complete_steps(session: &Session) -> BTreeMap<OsString, u64> {
     let model = session.model();
-    let mut found = BTreeMap::new();
+    let mut counts = BTreeMap::new();
     let Ok(report) = session.report::<Steps>(Scope::WholeTrace) else {
-        return found;
+        return counts;
     };
     for id in sources(model) {
         let file = model.source(id).path.as_deref().and_then(Path::file_name);
         if let (Some(count), Some(file)) = (report.complete_in(model, id), file) {
-            found.insert(file.to_owned(), count);
+            counts.insert(file.to_owned(), count);
         }
     }
-    found
+    counts
 }
 
 /// Files that a run was read from.

@@ -158,7 +158,7 @@ fn better(
     options: &CaptureOptions,
     said: &mut Vec<String>,
 ) -> CaptureOfSteps {
-    let has_files = |found: &CaptureOfSteps| found.capture.saved().next().is_some();
+    let has_files = |attempt: &CaptureOfSteps| attempt.capture.saved().next().is_some();
     let mut second = match second {
         Ok(second) => second,
         Err(error) => {
@@ -194,12 +194,12 @@ fn better(
     second
 }
 
-fn finished(mut found: CaptureOfSteps, said: Vec<String>) -> Result<CaptureOfSteps, StepsError> {
-    if found.capture.saved().next().is_none() {
-        return Err(StepsError::Servers(found.capture, said));
+fn finished(mut capture: CaptureOfSteps, said: Vec<String>) -> Result<CaptureOfSteps, StepsError> {
+    if capture.capture.saved().next().is_none() {
+        return Err(StepsError::Servers(capture.capture, said));
     }
-    found.said = said;
-    Ok(found)
+    capture.said = said;
+    Ok(capture)
 }
 
 /// Short captures, each longer than the last, until one has steps; and the devices of each host there.
@@ -224,22 +224,22 @@ fn measure(
             session: None,
             ..with_length(options, duration)
         };
-        let found = capture(&trial, &mut *watch)?;
+        let capture = capture(&trial, &mut *watch)?;
         if !watch(CaptureStage::Reading) {
             return Err(StepsError::Stopped);
         }
-        if found.saved().next().is_none() {
+        if capture.saved().next().is_none() {
             said.extend((!last.is_empty()).then_some(last));
-            return Err(StepsError::Servers(found, std::mem::take(said)));
+            return Err(StepsError::Servers(capture, std::mem::take(said)));
         }
-        let is_damaged = found.saved().any(|saved| saved.contents.is_damaged);
+        let is_damaged = capture.saved().any(|saved| saved.contents.is_damaged);
         let place = format!(": {}", folder.path().display());
-        match open(&found.run).and_then(|session| MeasuredSteps::of(&session)) {
+        match open(&capture.run).and_then(|session| MeasuredSteps::of(&session)) {
             // It may have been stopped while it was read.
             _ if !watch(CaptureStage::Reading) => return Err(StepsError::Stopped),
             Ok(measured) if measured.complete >= ENOUGH => {
                 said.push(measured.in_words(duration));
-                return Ok((measured, devices_of(&found)));
+                return Ok((measured, devices_of(&capture)));
             }
             Ok(measured) => last = measured.in_words(duration),
             Err(why) => {
@@ -291,48 +291,48 @@ fn taken(
         Some(Err(why)) => (None, Some(format!("the run cannot be read: {why}"))),
         None => (None, None),
     };
-    let mut found = CaptureOfSteps {
+    let mut taken = CaptureOfSteps {
         steps: session.as_ref().map(CompleteSteps::of).unwrap_or_default(),
         capture,
         session,
         said: Vec::new(),
         lacks: Vec::new(),
     };
-    found.lacks.extend(unread);
-    for (host, before) in found.capture.hosts.iter().zip(devices) {
+    taken.lacks.extend(unread);
+    for (host, before) in taken.capture.hosts.iter().zip(devices) {
         let Ok(saved) = &host.result else { continue };
         let address = &host.address;
         let now = saved.contents.devices.len();
         if let Some(before) = before.filter(|&before| now < before) {
             let recorded = counted(now as u64, "device");
-            found.lacks.push(format!(
+            taken.lacks.push(format!(
                 "{address} recorded {recorded}, and {before} in the short capture"
             ));
         }
-        match found.steps.found_in(&saved.file) {
-            _ if !found.steps.is_read() => {}
-            None => found.lacks.push(format!(
+        match taken.steps.found_in(&saved.file) {
+            _ if !taken.steps.is_read() => {}
+            None => taken.lacks.push(format!(
                 "no steps were found in the profile of {address}, which was to have {wanted}"
             )),
-            Some(steps) if steps < wanted => found.lacks.push(format!(
+            Some(steps) if steps < wanted => taken.lacks.push(format!(
                 "{address} has {} of {wanted}",
                 counted(steps, "complete step")
             )),
             Some(_) => {}
         }
     }
-    Ok(found)
+    Ok(taken)
 }
 
 /// What is done about what a capture lacks: in words, and as options for another; `None` where it lacks nothing.
 fn remedy(
-    found: &CaptureOfSteps,
+    taken: &CaptureOfSteps,
     options: &CaptureOptions,
     devices: &[Option<usize>],
     wanted: WantedSteps,
     measured: &MeasuredSteps,
 ) -> Option<(String, Option<CaptureOptions>)> {
-    let hosts = found.capture.hosts.iter();
+    let hosts = taken.capture.hosts.iter();
     let errors: Vec<&ServerError> = hosts
         .filter_map(|host| host.result.as_ref().err())
         .collect();
@@ -341,14 +341,14 @@ fn remedy(
         session: None,
         ..options.clone()
     };
-    let mut problems = found.capture.reasons();
-    problems.extend(found.lacks.iter().cloned());
+    let mut problems = taken.capture.reasons();
+    problems.extend(taken.lacks.iter().cloned());
     let mut problems = problems.join("; ");
     let mut is_too_large = errors
         .iter()
         .any(|error| matches!(error, ServerError::TooLarge(_)));
     // Of a host without a profile of the short capture nothing is expected.
-    let mut known = found.capture.hosts.iter().zip(devices);
+    let mut known = taken.capture.hosts.iter().zip(devices);
     let is_empty_now = known.any(|(host, before)| {
         before.is_some() && matches!(host.result, Err(ServerError::NoProfile))
     });
@@ -373,13 +373,13 @@ fn remedy(
             None => (format!("{problems}."), None),
         });
     }
-    if found.lacks.is_empty() && errors.iter().all(|error| !error.may_pass()) {
+    if taken.lacks.is_empty() && errors.iter().all(|error| !error.may_pass()) {
         return None;
     }
     // As much longer as steps are missing; devices and hosts that are missing were idle or away for a while.
     let one_more = |steps: u64| steps.saturating_add(1);
     let planned = one_more(wanted.steps);
-    let recorded = found
+    let recorded = taken
         .fewest()
         .map_or(wanted.steps, |fewest| fewest.min(wanted.steps));
     let longer = planned.saturating_mul(planned) / one_more(recorded);

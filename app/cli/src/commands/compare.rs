@@ -129,11 +129,11 @@ pub fn run(args: &CompareArgs, stderr: &Stderr) -> Result<CommandOutcome> {
     };
     let mut program_diff = None;
     if let Some(both) = &programs {
-        let found = programs::diff(both, stderr)?;
+        let compared = programs::diff(both, stderr)?;
         if config.is_none() && args.only.is_empty() && !args.all {
-            return programs::write(found, &args.output, &guard, stderr);
+            return programs::write(compared, &args.output, &guard, stderr);
         }
-        program_diff = found.diff_or_warning(stderr);
+        program_diff = compared.diff_or_warning(stderr);
     }
     let trace = cand.first().map_or(Path::new("trace"), |wanted| wanted.0);
     let programs = programs.as_ref().filter(|_| args.steps.is_none());
@@ -159,12 +159,7 @@ pub fn run(args: &CompareArgs, stderr: &Stderr) -> Result<CommandOutcome> {
         comparison: &comparison,
         gates: report.as_ref(),
         trace,
-        shown: match &args.only[..] {
-            _ if args.all => ShownTables::All,
-            _ if args.why => ShownTables::Why,
-            [] => ShownTables::Screen,
-            ids => ShownTables::Only(ids),
-        },
+        shown: shown(args),
     };
     check_names(&args.only, &comparison)?;
     output::write(&compared, &args.output, &guard, stderr)?;
@@ -183,16 +178,29 @@ pub fn run(args: &CompareArgs, stderr: &Stderr) -> Result<CommandOutcome> {
     {
         return Ok(outcome);
     }
-    Ok(
-        match (
-            not_the_same(&comparison, config.as_ref()),
-            doubt(&comparison),
-        ) {
-            (Some(why), _) if !args.judge.exit_zero => CommandOutcome::Inconclusive(why),
-            (_, Some(why)) if args.output.strict => CommandOutcome::Inconclusive(why),
-            _ => CommandOutcome::Done,
-        },
-    )
+    Ok(outcome_without_gates(args, &comparison, config.as_ref()))
+}
+
+fn shown(args: &CompareArgs) -> ShownTables<'_> {
+    match &args.only[..] {
+        _ if args.all => ShownTables::All,
+        _ if args.why => ShownTables::Why,
+        [] => ShownTables::Screen,
+        ids => ShownTables::Only(ids),
+    }
+}
+
+/// The outcome where no gate decides it.
+fn outcome_without_gates(
+    args: &CompareArgs,
+    comparison: &Comparison,
+    config: Option<&GateConfig>,
+) -> CommandOutcome {
+    match (not_the_same(comparison, config), doubt(comparison)) {
+        (Some(why), _) if !args.judge.exit_zero => CommandOutcome::Inconclusive(why),
+        (_, Some(why)) if args.output.strict => CommandOutcome::Inconclusive(why),
+        _ => CommandOutcome::Done,
+    }
 }
 
 /// That the comparison has tables with these ids.

@@ -75,8 +75,8 @@ pub fn run(args: &CompileArgs, stderr: &Stderr) -> Result<CommandOutcome> {
         .iter()
         .flat_map(|path| logs_in(path, &loading).unwrap_or_else(|| vec![path.clone()]))
         .collect();
-    for (at, path) in paths.iter().enumerate() {
-        let before = paths.get(..at).unwrap_or_default();
+    for (index, path) in paths.iter().enumerate() {
+        let before = paths.get(..index).unwrap_or_default();
         if before.iter().any(|other| is_same(other, path)) {
             stderr.warn(&format!("named twice, read once: {}", path.display()));
             continue;

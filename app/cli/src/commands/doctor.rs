@@ -50,9 +50,9 @@ pub fn run(args: &DoctorArgs, stderr: &Stderr) -> Result<CommandOutcome> {
 /// Where the bytes of the files went.
 fn size(session: &Session, args: &DoctorArgs, stderr: &Stderr) -> Result<CommandOutcome> {
     let path = &args.input.path;
-    let found = CaptureSize::of(session, &Progress::new())
+    let size = CaptureSize::of(session, &Progress::new())
         .map_err(|error| RequestError::import(error, path))?;
-    let size = found.ok_or_else(|| {
+    let size = size.ok_or_else(|| {
         let why = "only files of the XLA profiler (*.xplane.pb) have parts";
         RequestError::DoesNotApply(format!("{why}: {}", path.display()))
     })?;

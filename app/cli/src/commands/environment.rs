@@ -44,13 +44,13 @@ pub fn run(args: &EnvironmentArgs, stderr: &Stderr) -> Result<CommandOutcome> {
     }
     let session =
         loading.open_for_reports(&args.input.path, args.input.run.clone(), args.format, true)?;
-    let Some(found) = facts::environment(&session.context(Scope::WholeTrace)) else {
+    let Some(environment) = facts::environment(&session.context(Scope::WholeTrace)) else {
         return Err(RequestError::DoesNotApply(format!(
             "nothing is known of the environment: the profile records no versions, and there is no {RUN_FILE} beside it; \
              systole_tpu.trace() in Python, systole capture and systole environment --write record it"
         )));
     };
-    output::print_as(args.format, &shown(&found, args))
+    output::print_as(args.format, &shown(&environment, args))
 }
 
 /// Writes what is known of this process beside the profile.
@@ -86,33 +86,33 @@ fn record(args: &EnvironmentArgs, loading: &Loading<'_>) -> Result<String> {
         &target,
         &OutputGuard::new(args.input.files(), args.force.force),
     )?;
-    let mut found =
+    let mut environment =
         ObservedProcess::this().environment("systole environment", &BTreeMap::new(), &args.package);
     if args.only_code {
-        found = Environment {
-            recorded_by: found.recorded_by,
-            git: found.git,
-            lock: found.lock,
+        environment = Environment {
+            recorded_by: environment.recorded_by,
+            git: environment.git,
+            lock: environment.lock,
             ..Environment::default()
         };
     }
-    let written = write(&found, directory).map_err(RequestError::write(&target))?;
+    let written = write(&environment, directory).map_err(RequestError::write(&target))?;
     Ok(format!("wrote {}", written.display()))
 }
 
-fn shown(found: &Environment, args: &EnvironmentArgs) -> String {
+fn shown(environment: &Environment, args: &EnvironmentArgs) -> String {
     let from = |fact: &EnvironmentFact| {
-        if found.from_profile.contains(&fact.id) {
+        if environment.from_profile.contains(&fact.id) {
             "profile"
-        } else if found.is_from_dump(&fact.id) {
+        } else if environment.is_from_dump(&fact.id) {
             "dump of the compiler"
         } else {
             RUN_FILE
         }
     };
-    let mut facts = found.facts();
+    let mut facts = environment.facts();
     // Dumps list every flag, most of them at their defaults.
-    facts.sort_by_key(|fact| found.is_from_dump(&fact.id));
+    facts.sort_by_key(|fact| environment.is_from_dump(&fact.id));
     let table = Table::of("environment", "Environment of the run", &facts)
         .derived("what", "What", Unit::None, |fact: &EnvironmentFact| {
             &fact.title
@@ -122,7 +122,7 @@ fn shown(found: &Environment, args: &EnvironmentArgs) -> String {
         })
         .derived("from", "From", Unit::None, from)
         .derived("id", "Id", Unit::None, |fact: &EnvironmentFact| &fact.id)
-        .notes(found.unreadable.clone())
+        .notes(environment.unreadable.clone())
         .build();
     let layout = terminal::whole_tables(AnsiStyle::PLAIN);
     let text = |table: &Table| {
@@ -136,7 +136,7 @@ fn shown(found: &Environment, args: &EnvironmentArgs) -> String {
         }
         table::table(&shown, &layout)
     };
-    let json = || serde_json::to_value(found).unwrap_or_default();
+    let json = || serde_json::to_value(environment).unwrap_or_default();
     output::list(
         args.format,
         args.csv.cells(),

@@ -88,13 +88,13 @@ pub fn run(args: &EventsArgs, stderr: &Stderr) -> Result<CommandOutcome> {
     match args.format {
         format if format.is_rows() && args.question.group_by.is_empty() => {
             let question = question()?;
-            let found = question.find(&|| true);
-            let next = |shown| found.next(shown);
+            let answer = question.find(&|| true);
+            let next = |shown| answer.next(shown);
             print(
                 args,
-                &found.columns(),
-                found.rows(),
-                (found.total, &next),
+                &answer.columns(),
+                answer.rows(),
+                (answer.total, &next),
                 stderr,
             )?;
         }

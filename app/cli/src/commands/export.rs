@@ -154,7 +154,7 @@ fn write_tables(
     by.dedup();
     for table in &tables {
         let columns: Vec<usize> = (0..table.columns.len())
-            .filter(|&at| args.args || table.columns[at].name != ARGS)
+            .filter(|&column| args.args || table.columns[column].name != ARGS)
             .collect();
         let parts = if by.is_empty() {
             vec![FilePart {
@@ -179,7 +179,7 @@ fn write_tables(
             let names = part
                 .columns
                 .iter()
-                .filter_map(|&at| Some(&*part.table.columns.get(at)?.name));
+                .filter_map(|&column| Some(&*part.table.columns.get(column)?.name));
             let headings: Vec<&str> = constants
                 .iter()
                 .map(|constant| &*constant.name)

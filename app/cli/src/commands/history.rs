@@ -98,15 +98,15 @@ impl RunSeries {
         let newest = summaries.iter().flatten().next_back();
         let (mut kept, mut seen) = (Vec::new(), BTreeSet::new());
         let mut left_out = BTreeMap::<String, u64>::new();
-        for (at, (line, summary)) in lines.iter().zip(summaries).enumerate() {
+        for (index, (line, summary)) in lines.iter().zip(summaries).enumerate() {
             let bytes = fingerprints(&line.inputs);
             let is_again = bytes.as_ref().is_some_and(|bytes| seen.contains(bytes));
             let other = newest.zip(summary.as_ref());
             let why = match other.and_then(|(newest, run)| other_series(run, newest)) {
-                Some(found) => format!("not the work of the newest run: other {found}"),
+                Some(difference) => format!("not the work of the newest run: other {difference}"),
                 None if is_again => "the same captures as runs before".to_owned(),
                 None => {
-                    kept.push(at);
+                    kept.push(index);
                     seen.extend(bytes);
                     continue;
                 }
@@ -130,7 +130,7 @@ fn page_of(
     RunSeries { kept, left_out }: &RunSeries,
     mut trend: Table,
 ) -> String {
-    let runs = kept.iter().map(|&at| (&lines[at], &names[at]));
+    let runs = kept.iter().map(|&index| (&lines[index], &names[index]));
     let runs = runs.map(|(line, name)| HistoryRun {
         name: match line.simulator() {
             Some(by) => format!("{name} (computed by {by})"),
@@ -146,7 +146,7 @@ fn page_of(
         ("Compile time", "compile.wall_ps", Unit::Picoseconds),
     ];
     let number = |(title, id, unit)| {
-        let values: Vec<Option<f64>> = kept.iter().map(|&at| lines[at].exact(id)).collect();
+        let values: Vec<Option<f64>> = kept.iter().map(|&index| lines[index].exact(id)).collect();
         let known: Vec<f64> = values.iter().flatten().copied().collect();
         HistoryNumber {
             title,
@@ -171,13 +171,13 @@ fn run_names(runs: &[String]) -> Vec<String> {
     const ENDING: &str = ".xplane.pb";
     let runs: Vec<&str> = runs.iter().map(String::as_str).collect();
     let mut names = distinct(&runs);
-    let folder = |name: &str| name.rfind('/').map_or(0, |at| at + 1);
+    let folder = |name: &str| name.rfind('/').map_or(0, |slash| slash + 1);
     let first = names.first().cloned().unwrap_or_default();
     let shared = &first[..folder(&first)];
     if names.len() > 1 {
         if names.iter().all(|name| &name[..folder(name)] == shared) {
-            let own = |name: &String| name[shared.len()..].to_owned();
-            names = names.iter().map(own).collect();
+            let unshared = |name: &String| name[shared.len()..].to_owned();
+            names = names.iter().map(unshared).collect();
         }
         if names.iter().all(|name| name.ends_with(ENDING)) {
             let stem = |name: &String| name.trim_end_matches(ENDING).to_owned();

@@ -63,7 +63,9 @@ pub fn run(args: &HloArgs, stderr: &Stderr) -> Result<CommandOutcome> {
             .answer(&session.context(scope), open, stderr)?,
         args.graph,
     ) {
-        (Ok(HloAnswer::Around(found)), Some(format)) => graph(&session, &found, format),
+        (Ok(HloAnswer::Around(neighbourhood)), Some(format)) => {
+            graph(&session, &neighbourhood, format)
+        }
         (Ok(HloAnswer::Text(text)), _) if format.is_text && args.output.output.is_empty() => {
             print_text(&text, args.output.top, stderr)
         }
@@ -81,11 +83,15 @@ pub fn run(args: &HloArgs, stderr: &Stderr) -> Result<CommandOutcome> {
     }
 }
 
-fn graph(session: &Session, found: &Neighbourhood, format: GraphFormat) -> Result<CommandOutcome> {
+fn graph(
+    session: &Session,
+    neighbourhood: &Neighbourhood,
+    format: GraphFormat,
+) -> Result<CommandOutcome> {
     match format {
-        GraphFormat::Dot => output::print(&dot::graph(found))?,
+        GraphFormat::Dot => output::print(&dot::graph(neighbourhood))?,
         GraphFormat::Svg => {
-            let drawing = pictures::hlo(session.model(), found, PictureStyle::default());
+            let drawing = pictures::hlo(session.model(), neighbourhood, PictureStyle::default());
             let file = drawing
                 .encoded(PictureFormat::Svg, 1.0)
                 .map_err(RequestError::Usage)?;

@@ -41,18 +41,18 @@ pub struct MemoryArgs {
 
 pub fn run(args: &MemoryArgs, stderr: &Stderr) -> Result<CommandOutcome> {
     let path = &args.input.path;
-    let (mut found, is_text) = messages(path)?;
-    if found.is_empty() {
+    let (mut shortages, is_text) = messages(path)?;
+    if shortages.is_empty() {
         if path.as_os_str() == STANDARD {
             return Err(RequestError::DoesNotApply(NO_MESSAGE.to_owned()));
         }
         let planned = planned(args, stderr);
         // The compiler's plan tells more than an estimate.
         if !matches!(&planned, Ok(need) if !need.is_estimate) {
-            found = plans_in(path)?;
+            shortages = plans_in(path)?;
         }
-        if found.is_empty() {
-            found.push(planned.inspect_err(|error| {
+        if shortages.is_empty() {
+            shortages.push(planned.inspect_err(|error| {
                 // It may be meant as a log.
                 let is_unread = matches!(
                     error,
@@ -64,7 +64,7 @@ pub fn run(args: &MemoryArgs, stderr: &Stderr) -> Result<CommandOutcome> {
             })?);
         }
     }
-    output::print_as(args.format, &rendered(&found, args))
+    output::print_as(args.format, &rendered(&shortages, args))
 }
 
 /// The program whose plan a file of a dump holds, as its name tells: `module_0004.jit_f`.
@@ -134,13 +134,13 @@ fn planned(args: &MemoryArgs, stderr: &Stderr) -> Result<MemoryShortage> {
     let TraceRequest { path, run, .. } = &args.input;
     let loading = Loading::new(&args.input.assume, stderr)?;
     let session = loading.open_for_reports(path, run.clone(), args.format, false)?;
-    let found = session.report::<MemoryNeed>(Scope::WholeTrace);
+    let shortage = session.report::<MemoryNeed>(Scope::WholeTrace);
     let why = |why: AnalysisError| RequestError::DoesNotApply(format!("{}: {why}", path.display()));
-    Ok(found.map_err(why)?.as_ref().clone())
+    Ok(shortage.map_err(why)?.as_ref().clone())
 }
 
-fn rendered(found: &[MemoryShortage], args: &MemoryArgs) -> String {
-    let tables = found
+fn rendered(shortages: &[MemoryShortage], args: &MemoryArgs) -> String {
+    let tables = shortages
         .iter()
         .take(1)
         .flat_map(MemoryShortage::tables)
@@ -148,9 +148,9 @@ fn rendered(found: &[MemoryShortage], args: &MemoryArgs) -> String {
             report: "memory",
             table,
         });
-    let json = || json!({ "schema": SCHEMA, "path": args.input.path.display().to_string(), "shortages": found });
+    let json = || json!({ "schema": SCHEMA, "path": args.input.path.display().to_string(), "shortages": shortages });
     let markdown = |tables| {
-        let first = found
+        let first = shortages
             .first()
             .map_or_else(String::new, |first| sentence(&first.decimal_statement()));
         format!("## {}\n\n{tables}", markdown::escaped(&first))
@@ -158,15 +158,15 @@ fn rendered(found: &[MemoryShortage], args: &MemoryArgs) -> String {
     let answer = Answer {
         main: "buffers",
         cells: args.csv.cells(),
-        ..Answer::new(tables.collect(), |_| text(found), json)
+        ..Answer::new(tables.collect(), |_| text(shortages), json)
     };
     (args.format.answer)(answer.with_markdown(markdown))
 }
 
 /// One screen.
-fn text(found: &[MemoryShortage]) -> String {
+fn text(shortages: &[MemoryShortage]) -> String {
     let layout = terminal::whole_tables(AnsiStyle::PLAIN);
-    let Some(first) = found.first() else {
+    let Some(first) = shortages.first() else {
         return String::new();
     };
     let line = |indent, text: &str| layout.plain_lines(indent, text);
@@ -180,10 +180,10 @@ fn text(found: &[MemoryShortage]) -> String {
             &sentence(&format!("unknown: {}", first.unknown.join("; "))),
         );
     }
-    for other in found.iter().skip(1).take(OTHERS) {
+    for other in shortages.iter().skip(1).take(OTHERS) {
         out += &line(0, &sentence(&format!("also: {}", other.statement)));
     }
-    let more = found.len().saturating_sub(1 + OTHERS);
+    let more = shortages.len().saturating_sub(1 + OTHERS);
     if more > 0 {
         out += &line(
             0,

@@ -52,8 +52,8 @@ pub fn run(args: &RunsArgs, stderr: &Stderr) -> Result<CommandOutcome> {
         .then(|| Loading::new(&args.assume, stderr))
         .transpose()?;
     let (mut rows, mut first_error) = (Vec::new(), None);
-    for (at, run) in runs.into_iter().enumerate() {
-        let loading = loading.as_ref().filter(|_| at < args.verdicts);
+    for (index, run) in runs.into_iter().enumerate() {
+        let loading = loading.as_ref().filter(|_| index < args.verdicts);
         let opened = loading.map(|loading| {
             opened(args, &run.name, loading).map_err(|error| {
                 let said = error.to_string();

@@ -1,7 +1,7 @@
 //! `systole summarize`: saves what a comparison needs of a run.
 
 use super::prelude::*;
-use analysis::compare::{Difference, to_json, unlike};
+use analysis::compare::{RunDifference, to_json, unlike};
 
 use request::summaries;
 /// Arguments of the command.
@@ -53,10 +53,10 @@ pub fn run(args: &SummarizeArgs, stderr: &Stderr) -> Result<CommandOutcome> {
             .with_sha256(true);
         runs.push(summaries::summary_of(&session, Scope::WholeTrace)?);
     }
-    if let Some(found) = unlike(&runs, &[]) {
-        let Difference {
+    if let Some(difference) = unlike(&runs, &[]) {
+        let RunDifference {
             title, base, cand, ..
-        } = found;
+        } = difference;
         stderr.warn(&format!(
             "these runs are not alike ({title}: {base} and {cand}): comparisons with them as one side are refused"
         ));

@@ -70,8 +70,8 @@ fn baseline(
     let others: Vec<_> = others.into_iter().map(|path| (path, true)).collect();
     let mut runs = summaries::summaries(&others, loading, None, OutputFormat::JSON, stderr)?;
     for path in histories {
-        let found = history_file::baseline(path, Some(run), stderr)?;
-        if found.is_empty() {
+        let kept = history_file::baseline(path, Some(run), stderr)?;
+        if kept.is_empty() {
             let why = "no other run of this history passed and contains what a comparison needs";
             if !is_kept(path) {
                 return Err(RequestError::summary(path)(why));
@@ -81,7 +81,7 @@ fn baseline(
                 "{why}, so nothing is compared with it yet: {path}"
             ));
         }
-        runs.extend(found);
+        runs.extend(kept);
     }
     for said in on_both_sides(&runs, std::slice::from_ref(run)) {
         stderr.warn(&said);

@@ -48,8 +48,8 @@ pub fn check(
         .iter()
         .filter(|file| !file.is_stdout())
         .collect();
-    for (at, file) in files.iter().enumerate() {
-        if let Some(twice) = files[..at]
+    for (index, file) in files.iter().enumerate() {
+        if let Some(twice) = files[..index]
             .iter()
             .find(|other| is_same(&other.path, &file.path))
         {

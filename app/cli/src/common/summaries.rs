@@ -43,7 +43,7 @@ pub fn by_input<'l, 'e: 'l>(
     stderr: &Stderr,
 ) -> Result<Vec<Vec<Summary>>> {
     thread::scope(|scope| {
-        let mut found: Vec<Vec<Summary>> = vec![Vec::new(); paths.len()];
+        let mut summaries: Vec<Vec<Summary>> = vec![Vec::new(); paths.len()];
         let mut running: VecDeque<(usize, ScopedJoinHandle<'_, _>)> = VecDeque::new();
         for (place, &(path, all_runs)) in paths.iter().enumerate() {
             let loading = loading(place);
@@ -56,7 +56,7 @@ pub fn by_input<'l, 'e: 'l>(
                         format!("{why}: {}", path.display()),
                     ));
                 }
-                found[place].extend(saved);
+                summaries[place].extend(saved);
                 continue;
             }
             let names = runs(path, all_runs, loading);
@@ -64,7 +64,7 @@ pub fn by_input<'l, 'e: 'l>(
                 if running.len() == AT_ONCE
                     && let Some((before, summary)) = running.pop_front()
                 {
-                    found[before].push(joined(summary)?);
+                    summaries[before].push(joined(summary)?);
                 }
                 // Any of several runs may be the same file, or of the same bytes as a saved one.
                 let session = loading.open_for_reports(path, run, format, true)?;
@@ -82,9 +82,9 @@ pub fn by_input<'l, 'e: 'l>(
             }
         }
         for (place, summary) in running {
-            found[place].push(joined(summary)?);
+            summaries[place].push(joined(summary)?);
         }
-        Ok(found)
+        Ok(summaries)
     })
 }
 

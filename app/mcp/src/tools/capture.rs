@@ -8,10 +8,10 @@ use analysis::reports::{Doctor, DoctorReport};
 use analysis::{Scope, Tabular as _};
 
 use super::call::BoundInput;
-use capture::{CompleteSteps, HostCapture};
+use capture::{Capture, CompleteSteps, HostCapture};
 use importers::Progress;
 
-use request::{CaptureRequest, RunName, Text, opened};
+use request::{CaptureRequest, RecordingRequest, RunName, Text, opened};
 use session::number::counted;
 
 pub(super) struct CaptureTool;
@@ -51,28 +51,19 @@ impl McpTool for CaptureTool {
         if let Some(Text(RunName(name))) = &recording.session {
             call.roots.path(&format!("{runs}/{name}"))?;
         }
-        for (name, given, most) in [
-            ("retry", recording.retry.into(), MOST_RETRIES),
-            ("delay", recording.delay, MOST_MS),
-            ("timeout", recording.timeout.unwrap_or(0), MOST_SECONDS),
-        ] {
-            if given > most {
-                let why = format!("write a number up to {most}");
-                return Err(RequestError::argument(name, why));
-            }
-        }
+        check_limits(recording)?;
         request.output = logdir;
         let options = request.options(MOST_MS)?;
         let open = |run: &Path| opened(run, &Progress::new());
-        let found = request.record(&options, MOST_MS, &open, |_| call.goes_on())?;
-        if let Some(error) = found.nothing_sent() {
+        let recorded = request.record(&options, MOST_MS, &open, |_| call.goes_on())?;
+        if let Some(error) = recorded.nothing_sent() {
             return Err(error);
         }
-        let lacks = found.all_lacks();
-        let (found, said) = (found.capture, [found.said, lacks].concat());
-        let run = call.roots.shown(&found.run.to_string_lossy());
+        let lacks = recorded.all_lacks();
+        let (capture, said) = (recorded.capture, [recorded.said, lacks].concat());
+        let run = call.roots.shown(&capture.run.to_string_lossy());
         let trace = TraceInput {
-            path: found.run.to_string_lossy().into_owned(),
+            path: capture.run.to_string_lossy().into_owned(),
             ..TraceInput::default()
         };
         // A profile that cannot be read is kept, too: what is wrong with it is an answer.
@@ -85,26 +76,6 @@ impl McpTool for CaptureTool {
             .as_ref()
             .ok()
             .map(|session| CompleteSteps::of(session));
-        let steps_in = |file: &Path| {
-            let count = steps.as_ref().and_then(|steps| steps.in_file(file));
-            count.map_or_else(String::new, |count| count.to_string())
-        };
-        let hosts = found.hosts.iter().map(|HostCapture { address, result }| {
-            let [file, bytes, devices, complete, error] = match result {
-                Ok(saved) => [
-                    call.roots.shown(&saved.file.to_string_lossy()),
-                    saved.bytes.to_string(),
-                    saved.contents.devices.join(" "),
-                    steps_in(&saved.file),
-                    saved.contents.errors.join("; "),
-                ],
-                Err(why) => {
-                    let none = String::new;
-                    [none(), none(), none(), none(), why.to_string()]
-                }
-            };
-            [address.to_string(), file, bytes, devices, complete, error]
-        });
         let mut content = AnswerContent::default();
         let findings = match (&doctor, &session) {
             (Some(report), _) => counted(report.findings.len() as u64, "finding"),
@@ -113,26 +84,66 @@ impl McpTool for CaptureTool {
         };
         content.statement = Some(format!(
             "captured {run}: {} of {}; {findings}",
-            found.saved().count(),
-            counted(found.hosts.len() as u64, "host")
+            capture.saved().count(),
+            counted(capture.hosts.len() as u64, "host")
         ));
         content.lines.extend(said);
-        content.lines.extend(found.differences());
-        content = content.with(AnswerTable::of_texts(
-            "hosts",
-            [
-                "address",
-                "file",
-                "bytes",
-                "devices",
-                "complete_steps",
-                "error",
-            ],
-            hosts,
-        ));
+        content.lines.extend(capture.differences());
+        content = content.with(hosts_table(call, &capture, steps.as_ref()));
         let tables = doctor
             .iter()
             .flat_map(|report: &std::sync::Arc<DoctorReport>| report.tables().into_iter().take(1));
         input.bound.answer(None, content.with_tables(tables))
     }
+}
+
+/// That an agent does not ask for more than a call may take.
+fn check_limits(recording: &RecordingRequest) -> Result<()> {
+    for (name, given, most) in [
+        ("retry", recording.retry.into(), MOST_RETRIES),
+        ("delay", recording.delay, MOST_MS),
+        ("timeout", recording.timeout.unwrap_or(0), MOST_SECONDS),
+    ] {
+        if given > most {
+            let why = format!("write a number up to {most}");
+            return Err(RequestError::argument(name, why));
+        }
+    }
+    Ok(())
+}
+
+/// The hosts, what each of them sent, and what is wrong with it.
+fn hosts_table(call: &Call, capture: &Capture, steps: Option<&CompleteSteps>) -> AnswerTable {
+    let steps_in = |file: &Path| {
+        let count = steps.and_then(|steps| steps.in_file(file));
+        count.map_or_else(String::new, |count| count.to_string())
+    };
+    let hosts = capture.hosts.iter().map(|HostCapture { address, result }| {
+        let [file, bytes, devices, complete, error] = match result {
+            Ok(saved) => [
+                call.roots.shown(&saved.file.to_string_lossy()),
+                saved.bytes.to_string(),
+                saved.contents.devices.join(" "),
+                steps_in(&saved.file),
+                saved.contents.errors.join("; "),
+            ],
+            Err(why) => {
+                let none = String::new;
+                [none(), none(), none(), none(), why.to_string()]
+            }
+        };
+        [address.to_string(), file, bytes, devices, complete, error]
+    });
+    AnswerTable::of_texts(
+        "hosts",
+        [
+            "address",
+            "file",
+            "bytes",
+            "devices",
+            "complete_steps",
+            "error",
+        ],
+        hosts,
+    )
 }

@@ -40,8 +40,8 @@ impl McpTool for EventsTool {
         let (session, scope) = input.of.open(call)?;
         let question =
             EventQuestion::new(&session, &question, scope, &input.of.trace.values.device)?;
-        let found = question.answer(&|| call.goes_on());
-        let (total, table) = (found.extent().0, found.table().clone());
+        let answer = question.answer(&|| call.goes_on());
+        let (total, table) = (answer.extent().0, answer.table().clone());
         let before = first.min(total);
         let after = total.saturating_sub(before + table.rows.len());
         let mut content = AnswerContent {

@@ -35,17 +35,17 @@ impl McpTool for HloTool {
         };
         let answer = input.question.answer(&cx, open, &())?;
         let content = match answer.map_err(|error| RequestError::Usage(error.to_string()))? {
-            HloAnswer::Text(found) => {
+            HloAnswer::Text(text) => {
                 let line = |time: Option<Picos>, text: &str| {
                     let time = time.map_or_else(String::new, |time| time.to_string());
                     format!("{time}\t{text}")
                 };
-                let lines = found
+                let lines = text
                     .lines
                     .iter()
                     .map(|one| line(one.self_time_ps, &one.text));
                 AnswerContent {
-                    statement: Some(found.notes.join("; ")),
+                    statement: Some(text.notes.join("; ")),
                     ..AnswerContent::default()
                 }
                 .with_text(&joined(lines, "\n"))

@@ -86,7 +86,7 @@ impl McpTool for VerdictTool {
         let first = overview.figures_that_matter();
         let others = overview.times.iter().chain(&overview.utilization);
         let others = others.chain(&overview.other_targets);
-        let others = others.filter(|figure| !first.iter().any(|own| own.id == figure.id));
+        let others = others.filter(|figure| !first.iter().any(|other| other.id == figure.id));
         let figures: Vec<&KeyFigure> = first.iter().copied().chain(others).collect();
         let statement = match (limit, session.report_by_id("verdict", scope)) {
             (Some(limit), _) => joined([Some(limit), outside].into_iter().flatten(), " "),

@@ -90,7 +90,7 @@ impl McpTool for CompareTool {
         let options = input.test.options()?;
         let (base, first) = input.side(call, &input.base, &input.of_base.base_hlo)?;
         let (cand, second) = input.side(call, &input.cand, &[])?;
-        let mut found = compare(&base, &cand, &options);
+        let mut comparison = compare(&base, &cand, &options);
         let [(base, _), (cand, _)] = [&base, &cand].map(|side| without_repeated(side));
         let mut notes = Vec::new();
         for (path, session) in [(&input.base, &first), (&input.cand, &second)] {
@@ -98,15 +98,15 @@ impl McpTool for CompareTool {
             notes.extend(said.flat_map(|one| notes_of_side(path, one, &input.values)));
         }
         if let (Some(first), Some(second)) = (first, second)
-            && found.base.are_programs
-            && found.cand.are_programs
+            && comparison.base.are_programs
+            && comparison.cand.are_programs
         {
-            found.program_diff = answers::instructions_that_differ(&first, &second)?;
+            comparison.program_diff = answers::instructions_that_differ(&first, &second)?;
         }
         let compared = ComparedRuns {
             base: &base,
             cand: &cand,
-            comparison: &found,
+            comparison: &comparison,
             gates: None,
             trace: Path::new(&input.cand),
             shown: ShownTables::Screen,
@@ -115,7 +115,7 @@ impl McpTool for CompareTool {
             .into_iter()
             .map(|one| one.table);
         let content = AnswerContent {
-            statement: Some(found.statement.clone()),
+            statement: Some(comparison.statement.clone()),
             notes,
             ..AnswerContent::default()
         }

@@ -237,7 +237,7 @@ fn lanes(document: &Document, track: TrackId, range: TimeRange) -> Drawing {
     let x = |ps: i64| {
         (WIDTH * ((ps - range.start.ps()) as f64 / length as f64) as f32).clamp(0.0, WIDTH)
     };
-    let at = |column: i64| {
+    let time_at = |column: i64| {
         let ps = i128::from(length) * i128::from(column) / i128::from(COLUMNS);
         range.start + Picos::from_ps(i64::try_from(ps).unwrap_or(length))
     };
@@ -251,10 +251,10 @@ fn lanes(document: &Document, track: TrackId, range: TimeRange) -> Drawing {
             model,
             lane,
             class_of,
-            (0..=COLUMNS).map(at),
+            (0..=COLUMNS).map(time_at),
             |covered, _| {
                 let mut bottom = y + BAR;
-                let whole = (at(column + 1) - at(column)).ps().max(1);
+                let whole = (time_at(column + 1) - time_at(column)).ps().max(1);
                 let classes = sums.classes().iter().zip(covered);
                 for (&class, &ps) in classes.filter(|(_, ps)| **ps > 0) {
                     let height = BAR * (ps as f64 / whole as f64) as f32;
@@ -353,9 +353,15 @@ pub fn both(base: &[Summary], cand: &[Summary]) -> Markup {
     for &((name, values, role, kind), middle) in &sides {
         let dots = thinned(values, MOST);
         let slot = WIDTH / dots.len().max(1) as f32;
-        for (at, &value) in dots.iter().enumerate() {
+        for (index, &value) in dots.iter().enumerate() {
             let title = format!("{name}: {}", time(value));
-            drawing.marker(kind, ((at as f32 + 0.5) * slot, y(value)), 3.0, role, title);
+            drawing.marker(
+                kind,
+                ((index as f32 + 0.5) * slot, y(value)),
+                3.0,
+                role,
+                title,
+            );
         }
         drawing.dashed_line((0.0, y(middle)), (WIDTH, y(middle)), role);
     }

@@ -46,8 +46,8 @@ pub fn page(compared: &ComparedRuns<'_>) -> String {
             (section("Environment", &html_table(environment)))
         }
         @if comparison.is_comparable {
-            @for (at, (one, sides)) in classes.enumerate() {
-                @if at > 0 { (section(&format!("Steps of {}", one.class_title()), &html! { p { (capitalised(&one.statement)) } })) }
+            @for (index, (one, sides)) in classes.enumerate() {
+                @if index > 0 { (section(&format!("Steps of {}", one.class_title()), &html! { p { (capitalised(&one.statement)) } })) }
                 (class(one, &sides.base, &sides.cand))
             }
             (section("Whole runs", &values(comparison)))
@@ -65,13 +65,13 @@ fn differences(comparison: &Comparison) -> Markup {
         Weight::Note => "dim",
     };
     html! {
-        @for found in &comparison.differences {
+        @for difference in &comparison.differences {
             details {
                 summary {
-                    (found.title) " " b class=(class(found.weight)) { (found.weight.title()) } " "
-                    span.dim { (found.base) " ↔ " (found.cand) }
+                    (difference.title) " " b class=(class(difference.weight)) { (difference.weight.title()) } " "
+                    span.dim { (difference.base) " ↔ " (difference.cand) }
                 }
-                p { (capitalised(found.why)) }
+                p { (capitalised(difference.why)) }
             }
         }
         @if let Some(agreement) = comparison.agreement() { p { (capitalised(&agreement)) } }

@@ -40,7 +40,7 @@ impl HistoryNumber {
     fn known(&self) -> Vec<(usize, f64)> {
         let values = self.values.iter().enumerate();
         values
-            .filter_map(|(at, value)| Some((at, (*value)?)))
+            .filter_map(|(run, value)| Some((run, (*value)?)))
             .collect()
     }
 }
@@ -85,7 +85,8 @@ fn headline(runs: &[HistoryRun], numbers: &[HistoryNumber]) -> String {
 fn changes(runs: &[HistoryRun], number: &HistoryNumber) -> Vec<String> {
     let known = number.known();
     let told = |change: &ChangePoint| {
-        let [from, to] = [change.from, change.to].map(|at| known.get(at).map(|(run, _)| *run));
+        let [from, to] = [change.from, change.to]
+            .map(|number_of_run| known.get(number_of_run).map(|(run, _)| *run));
         let (from, to) = (from?, to?);
         let [before, after] = [change.before, change.after].map(|level| value(level, number.unit));
         let by = (change.after - change.before).abs();
@@ -161,8 +162,8 @@ fn chart(runs: &[HistoryRun], number: &HistoryNumber) -> Markup {
         return html! { p.dim { "known in " (known.len()) " of " (of) ": no line" } };
     }
     let missing = number.values.len() - known.len();
-    let found = changes(runs, number);
-    let with_p = found.iter().zip(&number.levels.changes);
+    let changes = changes(runs, number);
+    let with_p = changes.iter().zip(&number.levels.changes);
     let with_p = with_p.map(|(text, change)| format!("{text} (p = {})", Short(change.p)));
     let said = [with_p.collect(), odd_ends(number)].concat();
     let tested = match (number.levels.tests, &said[..]) {
@@ -185,7 +186,7 @@ fn chart(runs: &[HistoryRun], number: &HistoryNumber) -> Markup {
         (plotted(number.title, &drawn(runs, number, &known)))
         (key(&swatches))
         p.dim {
-            (tested) @if !found.is_empty() { " Dashed lines are changes." } " Level lines are medians."
+            (tested) @if !changes.is_empty() { " Dashed lines are changes." } " Level lines are medians."
             @if missing > 0 { " " (counted(missing, "run")) " did not record it, or only a lower bound." }
         }
     }
@@ -218,7 +219,7 @@ fn drawn(runs: &[HistoryRun], number: &HistoryNumber, known: &[f64]) -> Drawing 
     let share = move |value: f64| (value - low + room) / (high - low + 2.0 * room);
     let y = |value: f64| HEIGHT * (1.0 - share(value)) as f32;
     let slot = (WIDTH - LEFT) / number.values.len().max(1) as f32;
-    let x = |at: usize| LEFT + (at as f32 + 0.5) * slot;
+    let x = |index: usize| LEFT + (index as f32 + 0.5) * slot;
     let mut drawing = Drawing::new(WIDTH, HEIGHT, ColorRole::Panel);
     for edge in [low, high] {
         let text = value(edge, number.unit);
@@ -233,7 +234,7 @@ fn drawn(runs: &[HistoryRun], number: &HistoryNumber, known: &[f64]) -> Drawing 
     }
     levels(&mut drawing, number, &x, &y);
     let points = runs.iter().zip(&number.values).enumerate();
-    for (at, (run, point)) in points {
+    for (index, (run, point)) in points {
         let Some(point) = *point else { continue };
         let failed = if run.failed.is_empty() {
             String::new()
@@ -248,7 +249,7 @@ fn drawn(runs: &[HistoryRun], number: &HistoryNumber, known: &[f64]) -> Drawing 
             value(point, number.unit)
         );
         let (role, kind) = mark(run.verdict);
-        drawing.marker(kind, (x(at), y(point)), 4.0, role, title);
+        drawing.marker(kind, (x(index), y(point)), 4.0, role, title);
     }
     drawing
 }
@@ -278,8 +279,8 @@ fn levels(
         start = next;
     }
     for change in &number.levels.changes {
-        let at = [change.from, change.to].map(|at| known.get(at).map(|(run, _)| x(*run)));
-        if let [Some(from), Some(to)] = at {
+        let ends = [change.from, change.to].map(|index| known.get(index).map(|(run, _)| x(*run)));
+        if let [Some(from), Some(to)] = ends {
             let ends = if change.is_sudden() {
                 let line = f32::midpoint(from, to);
                 ((line, 0.0), (line, HEIGHT))

@@ -108,17 +108,17 @@ fn verdict(report: &GatesReport) -> Markup {
 }
 
 fn beside_baseline(gated: &GatedDocument) -> Markup {
-    let Some(found) = &gated.comparison else {
+    let Some(comparison) = &gated.comparison else {
         return PreEscaped::default();
     };
     let body = html! {
-        p { (capitalised(&found.statement)) }
-        p.dim { "Baseline: " (found.base.runs.join(", ")) }
-        p.dim { "Run: " (found.cand.runs.join(", ")) }
-        @if found.is_comparable {
+        p { (capitalised(&comparison.statement)) }
+        p.dim { "Baseline: " (comparison.base.runs.join(", ")) }
+        p.dim { "Run: " (comparison.cand.runs.join(", ")) }
+        @if comparison.is_comparable {
             h3 { "Step time" }
-            (comparison::numbers(found))
-            @if let Some(attribution) = &found.attribution {
+            (comparison::numbers(comparison))
+            @if let Some(attribution) = &comparison.attribution {
                 h3 { "Why it changed" }
                 (charts::waterfall(&attribution.why(WHY_ROWS)))
             }

@@ -87,14 +87,14 @@ pub fn gates_section(report: &GatesReport) -> Markup {
 pub fn html_table(table: &Table) -> Markup {
     let table = &*table.for_people();
     let is_number =
-        |row: &Vec<Cell>, at| matches!(row.get(at), Some(Cell::Int(_) | Cell::Float(_)));
+        |row: &Vec<Cell>, index| matches!(row.get(index), Some(Cell::Int(_) | Cell::Float(_)));
     let are_numbers =
-        |at, unit| unit != Unit::None || table.rows.iter().any(|row| is_number(row, at));
+        |index, unit| unit != Unit::None || table.rows.iter().any(|row| is_number(row, index));
     let classes: Vec<_> = table
         .columns
         .iter()
         .enumerate()
-        .map(|(at, column)| are_numbers(at, column.unit).then_some("n"))
+        .map(|(index, column)| are_numbers(index, column.unit).then_some("n"))
         .collect();
     html! {
         div.scroll {

@@ -137,8 +137,8 @@ pub fn draw(
 }
 
 /// The neighbourhood of an instruction, as a graph.
-pub fn hlo(model: &TraceModel, found: &Neighbourhood, look: PictureStyle) -> Picture {
-    look.picture(charts::hlo::hlo(model, found, &look.frame()))
+pub fn hlo(model: &TraceModel, neighbourhood: &Neighbourhood, look: PictureStyle) -> Picture {
+    look.picture(charts::hlo::hlo(model, neighbourhood, &look.frame()))
 }
 
 #[cfg(test)]

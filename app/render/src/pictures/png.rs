@@ -114,9 +114,9 @@ impl<'a> Canvas<'a> {
     }
 
     fn paint(&mut self, ink: Ink, opacity: f32) {
-        let (Rgb([r, g, b]), own) = ink.of(self.palette);
+        let (Rgb([r, g, b]), ink_opacity) = ink.of(self.palette);
         self.context
-            .set_paint(Color::from_rgba8(r, g, b, 255).with_alpha(opacity * own));
+            .set_paint(Color::from_rgba8(r, g, b, 255).with_alpha(opacity * ink_opacity));
     }
 
     fn fill(&mut self, path: &BezPath, ink: Ink, opacity: f32) {
@@ -140,10 +140,15 @@ impl<'a> Canvas<'a> {
 
     fn draw(&mut self, shape: &DrawingShape) {
         match shape {
-            DrawingShape::Rect { at, size, fill, .. } => self.rect(*at, *size, *fill),
+            DrawingShape::Rect {
+                at: position,
+                size,
+                fill,
+                ..
+            } => self.rect(*position, *size, *fill),
             DrawingShape::Bars { bars, fill } => bars
                 .iter()
-                .for_each(|(at, size)| self.rect(*at, *size, *fill)),
+                .for_each(|(position, size)| self.rect(*position, *size, *fill)),
             DrawingShape::Line {
                 from,
                 to,
@@ -152,11 +157,15 @@ impl<'a> Canvas<'a> {
                 is_dashed,
             } => self.stroke(&polyline(&[*from, *to]), *color, *width, *is_dashed),
             DrawingShape::Marker {
-                kind, at, r, fill, ..
+                kind,
+                at: position,
+                r,
+                fill,
+                ..
             } => {
-                let mut path = polyline(&corners(*kind, *at, *r));
+                let mut path = polyline(&corners(*kind, *position, *r));
                 if path.is_empty() {
-                    path = Circle::new(point(*at), f64::from(*r)).to_path(TOLERANCE);
+                    path = Circle::new(point(*position), f64::from(*r)).to_path(TOLERANCE);
                 } else {
                     path.close_path();
                 }
@@ -175,22 +184,22 @@ impl<'a> Canvas<'a> {
                 self.stroke(&path, *color, *width, false);
             }
             DrawingShape::Text {
-                at,
+                at: position,
                 anchor,
                 size,
                 color,
                 text,
                 has_halo,
             } => {
-                let letters = self.letters(*at, *anchor, *size, text);
+                let letters = self.letters(*position, *anchor, *size, text);
                 if *has_halo {
                     self.stroke(&letters, ColorRole::Canvas.into(), 2.0 * HALO, false);
                 }
                 self.fill(&letters, *color, 1.0);
             }
-            DrawingShape::BeginClip(at, size) => {
+            DrawingShape::BeginClip(position, size) => {
                 self.context
-                    .push_clip_path(&rect(*at, *size, self.scale).to_path(TOLERANCE));
+                    .push_clip_path(&rect(*position, *size, self.scale).to_path(TOLERANCE));
                 self.clips += 1;
             }
             DrawingShape::EndClip if self.clips > 0 => {
@@ -202,17 +211,17 @@ impl<'a> Canvas<'a> {
     }
 
     /// Draws a rectangle without a path, because most shapes are rectangles.
-    fn rect(&mut self, at: (f32, f32), size: (f32, f32), ink: Ink) {
+    fn rect(&mut self, corner: (f32, f32), size: (f32, f32), ink: Ink) {
         self.paint(ink, 1.0);
-        self.context.fill_rect(&rect(at, size, self.scale));
+        self.context.fill_rect(&rect(corner, size, self.scale));
     }
 
     /// The outlines of a text.
     fn letters(&self, (x, y): DrawingPoint, anchor: Anchor, size: f32, text: &str) -> BezPath {
         let font = self.font.clone();
         let (letters, outlines) = (font.charmap(), font.outline_glyphs());
-        let (at, size) = (LocationRef::default(), Size::new(size));
-        let metrics = font.glyph_metrics(size, at);
+        let (location, size) = (LocationRef::default(), Size::new(size));
+        let metrics = font.glyph_metrics(size, location);
         // Characters that the font lacks are left blank: a placeholder box would not help.
         let glyphs = || text.chars().map(|letter| letters.map(letter));
         let advance = |glyph| metrics.advance_width(glyph).unwrap_or_default();
@@ -231,7 +240,7 @@ impl<'a> Canvas<'a> {
         for glyph in glyphs() {
             if let Some(outline) = glyph.and_then(|glyph| outlines.get(glyph)) {
                 // A glyph that cannot be drawn leaves its place empty.
-                let _ = outline.draw(DrawSettings::unhinted(size, at), &mut pen);
+                let _ = outline.draw(DrawSettings::unhinted(size, location), &mut pen);
             }
             pen.x += glyph.map_or(blank, advance);
         }
@@ -241,8 +250,8 @@ impl<'a> Canvas<'a> {
 
 fn polyline(points: &[DrawingPoint]) -> BezPath {
     let mut path = BezPath::new();
-    for (at, to) in points.iter().enumerate() {
-        match at {
+    for (index, to) in points.iter().enumerate() {
+        match index {
             0 => path.move_to(point(*to)),
             _ => path.line_to(point(*to)),
         }

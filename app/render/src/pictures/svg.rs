@@ -65,19 +65,19 @@ impl<P: Fn(Ink) -> String> SvgWriter<'_, P> {
     fn shape(&mut self, shape: &DrawingShape) -> fmt::Result {
         match shape {
             DrawingShape::Rect {
-                at,
+                at: position,
                 size,
                 fill,
                 title,
             } => {
-                let (place, fill) = (area(*at, *size), (self.paint)(*fill));
+                let (place, fill) = (area(*position, *size), (self.paint)(*fill));
                 write!(self.text, "<rect {place} fill=\"{fill}\"")?;
                 self.end_with_title(title, "rect")
             }
             DrawingShape::Bars { bars, fill } => {
                 self.text += "<path d=\"";
                 for ((x, y), (width, height)) in bars {
-                    let [x, y, width, height] = [x, y, width, height].map(|own| Length(*own));
+                    let [x, y, width, height] = [x, y, width, height].map(|length| Length(*length));
                     write!(self.text, "M{x} {y}h{width}v{height}h-{width}z")?;
                 }
                 writeln!(self.text, "\" fill=\"{}\"/>", (self.paint)(*fill))
@@ -102,11 +102,11 @@ impl<P: Fn(Ink) -> String> SvgWriter<'_, P> {
             }
             DrawingShape::Marker {
                 kind,
-                at,
+                at: position,
                 r,
                 fill,
                 title,
-            } => self.marker((*kind, *at, *r), *fill, title),
+            } => self.marker((*kind, *position, *r), *fill, title),
             DrawingShape::Arrow {
                 curve,
                 color,
@@ -122,9 +122,9 @@ impl<P: Fn(Ink) -> String> SvgWriter<'_, P> {
                 )
             }
             DrawingShape::Text { .. } => self.letters(shape),
-            DrawingShape::BeginClip(at, size) => {
+            DrawingShape::BeginClip(position, size) => {
                 self.clips += 1;
-                let (id, clips, place) = (self.id, self.clips, area(*at, *size));
+                let (id, clips, place) = (self.id, self.clips, area(*position, *size));
                 writeln!(
                     self.text,
                     "<clipPath id=\"{id}{clips}\"><rect {place}/></clipPath><g clip-path=\"url(#{id}{clips})\">"

@@ -183,7 +183,7 @@ fn log(mut results: Vec<Value>, runs: &JudgedRuns) -> serde_json::Result<String>
     let places: BTreeMap<&str, usize> = rules
         .iter()
         .enumerate()
-        .filter_map(|(at, rule)| Some((rule["id"].as_str()?, at)))
+        .filter_map(|(index, rule)| Some((rule["id"].as_str()?, index)))
         .collect();
     for result in &mut results {
         let place = result["ruleId"]

@@ -11,11 +11,11 @@ pub(super) fn location_of<'a>(
     trace: &str,
     below: Option<&Path>,
 ) -> Value {
-    let found = sources.find_map(|source| {
+    let place = sources.find_map(|source| {
         let (file, line) = file_and_line(source)?;
         Some(location(&source_in(file, below?)?, Some(line)))
     });
-    found.unwrap_or_else(|| location(trace, None))
+    place.unwrap_or_else(|| location(trace, None))
 }
 
 pub(super) fn location(uri: &str, line: Option<u32>) -> Value {
@@ -86,7 +86,9 @@ fn source_in(file: &str, root: &Path) -> Option<String> {
     }
     // A file name without directories can belong to many files: it counts below a directory of the root's name.
     (0..parts.len()).find_map(|from| {
-        let before = from.checked_sub(1).and_then(|at| parts.get(at).copied());
+        let before = from
+            .checked_sub(1)
+            .and_then(|index| parts.get(index).copied());
         let is_alone = from > 0 && from + 1 == parts.len() && before != root.file_name();
         below(parts.get(from..)?.iter().collect()).filter(|_| !is_alone)
     })

@@ -156,8 +156,8 @@ fn goal(figure: &KeyFigure) -> String {
 
 /// What makes conclusions doubtful; the details are in `systole doctor`.
 pub fn cautions(overview: &Overview, layout: &TextLayout) -> String {
-    let own = |finding: &&CaptureFinding| finding.name != SESSIONS_APART;
-    let all: Vec<_> = overview.health.iter().filter(own).collect();
+    let is_of_capture = |finding: &&CaptureFinding| finding.name != SESSIONS_APART;
+    let all: Vec<_> = overview.health.iter().filter(is_of_capture).collect();
     let mut text = String::new();
     for finding in all.iter().take(CAUTIONS) {
         text += &caution(finding, layout);
@@ -175,9 +175,9 @@ pub fn cautions(overview: &Overview, layout: &TextLayout) -> String {
 
 /// That files are of different sessions, which is said before what was computed from them.
 pub fn sessions_apart(overview: &Overview, layout: &TextLayout) -> String {
-    let found = overview.health.iter();
-    let mut found = found.filter(|finding| finding.name == SESSIONS_APART);
-    found
+    let apart = overview.health.iter();
+    let mut apart = apart.filter(|finding| finding.name == SESSIONS_APART);
+    apart
         .next()
         .map_or_else(String::new, |finding| caution(finding, layout))
 }

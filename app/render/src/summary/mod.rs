@@ -6,7 +6,7 @@ mod lines;
 mod ops;
 
 use analysis::hints::Hints;
-use analysis::reports::summary::verdict::Verdict;
+use analysis::reports::summary::verdict::RunVerdict;
 use analysis::reports::{Compile, Ops, Overlap, Steps, Utilization};
 use analysis::{ANALYSES, Analysis as _, Scope};
 
@@ -20,7 +20,7 @@ pub use lines::{CAUTIONS, files, ran, remark};
 
 /// Reports of a first screen, computed together.
 const REPORTS: [&str; 7] = [
-    Verdict::ID,
+    RunVerdict::ID,
     Hints::ID,
     Steps::ID,
     Overlap::ID,

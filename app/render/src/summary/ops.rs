@@ -103,7 +103,7 @@ fn limit(family: &OpFamily<'_>, peaks: &Peaks) -> Option<String> {
 /// Removes columns without content.
 fn without_empty_columns(mut table: Table) -> Table {
     let used: Vec<bool> = (0..table.columns.len())
-        .map(|at| table.rows.iter().any(|row| row[at] != Cell::Missing))
+        .map(|column| table.rows.iter().any(|row| row[column] != Cell::Missing))
         .collect();
     let mut keep = used.iter();
     table.columns.retain(|_| *keep.next().unwrap_or(&true));

@@ -69,9 +69,9 @@ pub(super) async fn bytes(
 ) -> Result<Response, ApiError> {
     let run = state.run(id).await?;
     let is_copy = run.entry.is_remote;
-    let found = state.files(run).await?.into_iter().nth(number as usize);
+    let file = state.files(run).await?.into_iter().nth(number as usize);
     let (entry, path) =
-        found.ok_or_else(|| ApiError::missing("the run has no file of this number"))?;
+        file.ok_or_else(|| ApiError::missing("the run has no file of this number"))?;
     let open = state.light(move |state, _| {
         let failed = |error: io::Error| ApiError::missing(format!("{error}: {}", entry.name));
         // Without links, so that it is the file that was checked.
@@ -169,23 +169,25 @@ fn answer(open: OpenFile, packed: bool, headers: &HeaderMap) -> Result<Response,
 fn body(file: File, from: u64, end: u64) -> Body {
     Body::from_stream(stream::try_unfold(
         (file, from),
-        move |(mut file, at)| async move {
-            if at >= end {
+        move |(mut file, position)| async move {
+            if position >= end {
                 return Ok::<_, io::Error>(None);
             }
-            let read = spawn_blocking(move || chunk(&mut file, at, end).map(|chunk| (file, chunk)));
+            let read =
+                spawn_blocking(move || chunk(&mut file, position, end).map(|chunk| (file, chunk)));
             let (file, chunk) = read.await.map_err(io::Error::other)??;
-            let next = at + chunk.len() as u64;
+            let next = position + chunk.len() as u64;
             Ok(Some((Bytes::from(chunk), (file, next))))
         },
     ))
 }
 
 /// The bytes at a place, not beyond `end`.
-fn chunk(file: &mut File, at: u64, end: u64) -> io::Result<Vec<u8>> {
+fn chunk(file: &mut File, position: u64, end: u64) -> io::Result<Vec<u8>> {
     let mut chunk = Vec::new();
-    file.seek(SeekFrom::Start(at))?;
-    file.take((end - at).min(CHUNK)).read_to_end(&mut chunk)?;
+    file.seek(SeekFrom::Start(position))?;
+    file.take((end - position).min(CHUNK))
+        .read_to_end(&mut chunk)?;
     if chunk.is_empty() {
         return Err(io::Error::new(
             io::ErrorKind::UnexpectedEof,
@@ -241,7 +243,7 @@ fn tag_of(about: &Metadata) -> String {
     let changed = about
         .modified()
         .ok()
-        .and_then(|at| at.duration_since(UNIX_EPOCH).ok())
+        .and_then(|modified| modified.duration_since(UNIX_EPOCH).ok())
         .unwrap_or_default();
     format!("\"{:x}-{:x}\"", about.len(), changed.as_nanos())
 }

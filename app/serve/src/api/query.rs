@@ -73,7 +73,7 @@ async fn answer(
     let limit = params.limit;
     // A query ends by its own clock, and answers before a single step of SQLite that takes longer.
     let most = Duration::from_secs(u64::from(params.seconds) + 2);
-    let found = state.answered(
+    let answer = state.answered(
         Some(most),
         id,
         params.about,
@@ -86,27 +86,27 @@ async fn answer(
                 time: Some(Duration::from_secs(params.seconds.into())),
                 cancel: Arc::clone(&cancel.flag),
             };
-            let found = Database::new(session, scope)
+            let answer = Database::new(session, scope)
                 .and_then(|mut database| database.ask(&params.sql, &limits));
-            let found = found.map_err(wrong)?;
-            let rows = found.rows.into_iter();
+            let answer = answer.map_err(wrong)?;
+            let rows = answer.rows.into_iter();
             Ok(QueryRows {
-                columns: found.columns,
+                columns: answer.columns,
                 rows: rows
                     .map(|row| row.into_iter().map(value).collect())
                     .collect(),
-                truncated: found.is_truncated,
+                truncated: answer.is_truncated,
             })
         },
     );
-    let mut found = found.await?;
-    if found.answer.truncated {
-        found.notes.push(format!(
+    let mut answer = answer.await?;
+    if answer.answer.truncated {
+        answer.notes.push(format!(
             "more than {limit} rows, which were not counted: ask with a greater limit ({MOST_ROWS} at most), or write LIMIT and \
              OFFSET in the query"
         ));
     }
-    Ok(Json(found))
+    Ok(Json(answer))
 }
 
 pub(super) async fn by_address(

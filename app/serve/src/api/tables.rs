@@ -126,7 +126,7 @@ pub(super) async fn rows(
     Params(params): Params<RowParams>,
 ) -> Result<Json<Noted<TableRows>>, ApiError> {
     check_number("limit", params.limit, MOST)?;
-    let found = state.about(id, params.about, move |session, scope, _| {
+    let answer = state.about(id, params.about, move |session, scope, _| {
         let catalog = Catalog::new(session, scope);
         let table = catalog.table(&name).ok_or_else(|| {
             let names = trace_model::joined(catalog.all().iter().map(|table| &table.name), ", ");
@@ -158,5 +158,5 @@ pub(super) async fn rows(
             offset,
         })
     });
-    Ok(Json(found.await?))
+    Ok(Json(answer.await?))
 }

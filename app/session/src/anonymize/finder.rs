@@ -153,9 +153,9 @@ pub(super) fn printable(data: &[u8]) -> Vec<Range<usize>> {
     let is_text = |byte: &u8| byte.is_ascii_graphic() || *byte == b' ';
     let runs = data
         .chunk_by(|a, b| is_text(a) == is_text(b))
-        .scan(0, |at, run| {
-            *at += run.len();
-            Some((*at - run.len()..*at, run))
+        .scan(0, |position, run| {
+            *position += run.len();
+            Some((*position - run.len()..*position, run))
         });
     runs.filter(|(range, run)| range.len() >= LEAST && run.first().is_some_and(is_text))
         .map(|(range, _)| range)
@@ -168,7 +168,7 @@ pub(super) fn names_behind_letters(text: &[u8]) -> Vec<Range<usize>> {
         let slash = text[word.clone()]
             .iter()
             .position(|&byte| byte == b'/')
-            .filter(|&at| at > 0)?;
+            .filter(|&index| index > 0)?;
         let parts = components(text, word.start + slash..word.end);
         let is_rooted = parts.len() > 2 && is_any(COMMON, &text[parts[1].clone()]);
         is_rooted.then(|| names_of_path(text, &parts, false))
@@ -182,30 +182,34 @@ pub(super) fn names_behind_letters(text: &[u8]) -> Vec<Range<usize>> {
 
 /// The parts of a text between spaces, quotes and brackets.
 fn words(text: &[u8]) -> impl Iterator<Item = Range<usize>> {
-    let mut at = 0;
+    let mut position = 0;
     std::iter::from_fn(move || {
-        let start = at + text.get(at..)?.iter().position(|&byte| !ends_word(byte))?;
+        let start = position
+            + text
+                .get(position..)?
+                .iter()
+                .position(|&byte| !ends_word(byte))?;
         let len = text[start..]
             .iter()
             .position(|&byte| ends_word(byte))
             .unwrap_or(text.len() - start);
-        at = start + len;
-        Some(start..at)
+        position = start + len;
+        Some(start..position)
     })
 }
 
 /// The words of all lines. In JSON, the end of a line is an escape: what follows it is not part of the word before.
 fn words_of_lines(text: &[u8], is_json: bool) -> impl Iterator<Item = Range<usize>> {
     let mut lines = Vec::new();
-    let (mut start, mut at) = (0, 0);
-    while let (true, Some(&byte)) = (is_json, text.get(at)) {
-        let is_end = byte == b'\\' && matches!(text.get(at + 1), Some(b'n' | b'r' | b't'));
+    let (mut start, mut position) = (0, 0);
+    while let (true, Some(&byte)) = (is_json, text.get(position)) {
+        let is_end = byte == b'\\' && matches!(text.get(position + 1), Some(b'n' | b'r' | b't'));
         if is_end {
-            lines.push(start..at);
-            start = at + 2;
+            lines.push(start..position);
+            start = position + 2;
         }
         // The second of two backslashes begins no escape.
-        at += if byte == b'\\' { 2 } else { 1 };
+        position += if byte == b'\\' { 2 } else { 1 };
     }
     lines.push(start.min(text.len())..text.len());
     lines.into_iter().flat_map(move |line| {
@@ -228,11 +232,11 @@ fn after_scheme(word: &[u8]) -> Option<usize> {
     let plain = word
         .windows(3)
         .position(|window| window == b"://")
-        .map(|at| at + 3);
+        .map(|start| start + 3);
     plain.or_else(|| {
         word.windows(9)
             .position(|window| window.eq_ignore_ascii_case(b"%3a%2f%2f"))
-            .map(|at| at + 9)
+            .map(|start| start + 9)
     })
 }
 
@@ -240,11 +244,11 @@ fn after_scheme(word: &[u8]) -> Option<usize> {
 fn components(text: &[u8], word: Range<usize>) -> Vec<Range<usize>> {
     let mut parts = Vec::new();
     let mut start = word.start;
-    for at in word.clone() {
-        let length = separator(&text[at..word.end]);
-        if length > 0 && at >= start {
-            parts.push(start..at);
-            start = at + length;
+    for position in word.clone() {
+        let length = separator(&text[position..word.end]);
+        if length > 0 && position >= start {
+            parts.push(start..position);
+            start = position + length;
         }
     }
     parts.push(start..word.end);
@@ -280,8 +284,8 @@ fn ending(name: &[u8]) -> Option<usize> {
 /// Where the components of a path begin, if the word is one.
 fn path(text: &[u8], word: &Range<usize>) -> Option<(Vec<Range<usize>>, bool)> {
     let bytes = &text[word.clone()];
-    if let Some(at) = after_scheme(bytes) {
-        return Some((components(text, word.start + at..word.end), true));
+    if let Some(scheme_end) = after_scheme(bytes) {
+        return Some((components(text, word.start + scheme_end..word.end), true));
     }
     let parts = components(text, word.clone());
     let first = parts.iter().find(|part| !part.is_empty()).cloned()?;
@@ -308,7 +312,7 @@ fn path(text: &[u8], word: &Range<usize>) -> Option<(Vec<Range<usize>>, bool)> {
 }
 
 pub(super) fn names(text: &[u8], is_json: bool) -> Vec<(Range<usize>, NameKind)> {
-    let mut found = Vec::new();
+    let mut found_names = Vec::new();
     let (mut end_of_query, mut before) = (0, None);
     for word in words_of_lines(text, is_json) {
         if word.start < end_of_query {
@@ -320,7 +324,7 @@ pub(super) fn names(text: &[u8], is_json: bool) -> Vec<(Range<usize>, NameKind)>
         if let Some((parts, is_url)) = path(text, &word) {
             if is_url {
                 let (values, end) = network::query(text, word.end);
-                found.extend(values.into_iter().map(|value| (value, NameKind::Address)));
+                found_names.extend(values.into_iter().map(|value| (value, NameKind::Address)));
                 end_of_query = end;
             }
             let names = names_of_path(text, &parts, is_url).into_iter();
@@ -331,24 +335,24 @@ pub(super) fn names(text: &[u8], is_json: bool) -> Vec<(Range<usize>, NameKind)>
                     part
                 }
             });
-            found.extend(
+            found_names.extend(
                 names
                     .filter(|part| !part.is_empty())
                     .map(|part| (part, NameKind::Path)),
             );
         } else if let Some(parts) = mail(text, &word) {
-            found.extend(parts.into_iter().map(|part| (part, NameKind::User)));
+            found_names.extend(parts.into_iter().map(|part| (part, NameKind::User)));
         } else if is_named {
-            found.push((word, NameKind::User));
+            found_names.push((word, NameKind::User));
         } else if let Some(number) =
             ipv4(text, word.clone()).or_else(|| network::number(text, word.clone()))
         {
-            found.push((number, NameKind::Address));
+            found_names.push((number, NameKind::Address));
         } else {
-            found.extend(network::host(text, word).map(|name| (name, NameKind::Host)));
+            found_names.extend(network::host(text, word).map(|name| (name, NameKind::Host)));
         }
     }
-    found
+    found_names
 }
 
 /// Whether a word is the value of a key that stands for a person or machine.
@@ -375,10 +379,12 @@ fn after_escape(text: &[u8], part: Range<usize>) -> Range<usize> {
 /// The components of a path that are not the same everywhere.
 fn names_of_path(text: &[u8], parts: &[Range<usize>], is_url: bool) -> Vec<Range<usize>> {
     let mut names = Vec::new();
-    for (at, part) in parts.iter().enumerate() {
+    for (index, part) in parts.iter().enumerate() {
         let part = without_line(text, part.clone());
         let name = &text[part.clone()];
-        let before = at.checked_sub(1).map(|before| &text[parts[before].clone()]);
+        let before = index
+            .checked_sub(1)
+            .map(|before| &text[parts[before].clone()]);
         let may_be_package =
             before.is_none_or(|before| before.is_empty() || is_any(HOMES_OF_PACKAGES, before));
         if !is_url && may_be_package && is_any(PACKAGES, name) {
@@ -386,7 +392,7 @@ fn names_of_path(text: &[u8], parts: &[Range<usize>], is_url: bool) -> Vec<Range
             return names;
         }
         let has_letters = name.iter().any(u8::is_ascii_alphanumeric) || !name.is_ascii();
-        let is_drive = parts[at].len() == 2 && text[parts[at].end - 1] == b':';
+        let is_drive = parts[index].len() == 2 && text[parts[index].end - 1] == b':';
         let is_python = name.starts_with(b"python3") && name.len() <= "python3.99".len();
         let is_known = is_any(COMMON, name) || (parts.len() == 1 && is_any(KNOWN_FILES, name));
         if !has_letters || is_drive || is_python || is_known {
@@ -400,14 +406,14 @@ fn names_of_path(text: &[u8], parts: &[Range<usize>], is_url: bool) -> Vec<Range
 
 /// Both sides of a mail address.
 fn mail(text: &[u8], word: &Range<usize>) -> Option<[Range<usize>; 2]> {
-    let at = word.start + text[word.clone()].iter().position(|&byte| byte == b'@')?;
+    let sign = word.start + text[word.clone()].iter().position(|&byte| byte == b'@')?;
     let is_name = |range: Range<usize>| {
         text.get(range)
             .is_some_and(|name| name.iter().any(u8::is_ascii_alphanumeric))
     };
-    let has_dot = text[at..word.end].contains(&b'.');
-    (has_dot && is_name(word.start..at) && is_name(at + 1..word.end))
-        .then(|| [word.start..at, at + 1..word.end])
+    let has_dot = text[sign..word.end].contains(&b'.');
+    (has_dot && is_name(word.start..sign) && is_name(sign + 1..word.end))
+        .then(|| [word.start..sign, sign + 1..word.end])
 }
 
 /// `10.0.0.2`, with or without a port.

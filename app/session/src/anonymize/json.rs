@@ -5,12 +5,12 @@ use super::regions::{Region, TextKind};
 /// All strings. What is between them stays as it is, also in a damaged file.
 pub(super) fn texts(bytes: &[u8]) -> Vec<Region> {
     let mut regions = Vec::new();
-    let mut at = 0;
+    let mut position = 0;
     while let Some(open) = bytes
-        .get(at..)
+        .get(position..)
         .and_then(|rest| rest.iter().position(|&byte| byte == b'"'))
     {
-        let start = at + open + 1;
+        let start = position + open + 1;
         let mut end = start;
         while let Some(&byte) = bytes.get(end) {
             match byte {
@@ -26,7 +26,7 @@ pub(super) fn texts(bytes: &[u8]) -> Vec<Region> {
                 kind: TextKind::Json,
             });
         }
-        at = end + 1;
+        position = end + 1;
     }
     regions
 }

@@ -96,16 +96,16 @@ pub fn replace(bytes: &mut [u8], regions: &[Region], names: &mut Names, kept: &m
             for run in &runs {
                 let run = &mut text[run.clone()];
                 let behind = finder::names_behind_letters(run);
-                let found = finder::names(run, false).into_iter();
-                let found: Vec<_> = found
+                let found_names = finder::names(run, false).into_iter();
+                let found_names: Vec<_> = found_names
                     .chain(behind.into_iter().map(|part| (part, NameKind::Path)))
                     .collect();
                 // What both find is replaced once.
-                let found: BTreeMap<usize, _> = found
+                let found_names: BTreeMap<usize, _> = found_names
                     .into_iter()
                     .map(|(part, what)| (part.start, (part, what)))
                     .collect();
-                for (part, what) in found.into_values() {
+                for (part, what) in found_names.into_values() {
                     names.replace(what, &mut run[part]);
                 }
             }
@@ -121,8 +121,9 @@ pub fn replace(bytes: &mut [u8], regions: &[Region], names: &mut Names, kept: &m
             names.replace_host(text);
             continue;
         }
-        let found: Vec<(Range<usize>, NameKind)> = finder::names(text, *kind == TextKind::Json);
-        for (part, what) in found {
+        let found_names: Vec<(Range<usize>, NameKind)> =
+            finder::names(text, *kind == TextKind::Json);
+        for (part, what) in found_names {
             names.replace(what, &mut text[part]);
         }
         names.replace_words(text, true);

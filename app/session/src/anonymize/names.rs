@@ -133,8 +133,8 @@ impl Names {
             };
             new.insert(kind);
             let alike = self.by_beginning.entry(beginning(name, 0).0).or_default();
-            let at = alike.partition_point(|other| other.len() >= name.len());
-            alike.insert(at, name.to_vec());
+            let index = alike.partition_point(|other| other.len() >= name.len());
+            alike.insert(index, name.to_vec());
         }
     }
 
@@ -177,39 +177,44 @@ impl Names {
 
     /// Replaces the words of a text; in data that is no text, only long ones.
     pub(super) fn replace_words(&mut self, text: &mut [u8], is_text: bool) {
-        let mut at = 0;
-        while at < text.len() {
-            let Some((word, kind, end)) = self.word_at(text, at, is_text) else {
-                at += 1;
+        let mut position = 0;
+        while position < text.len() {
+            let Some((word, kind, end)) = self.word_at(text, position, is_text) else {
+                position += 1;
                 continue;
             };
             // Written in another case it is the same name; percent-encoded it is longer, and so is what stands for it.
-            let written = if end - at == word.len() {
+            let written = if end - position == word.len() {
                 word
             } else {
-                text[at..end].to_vec()
+                text[position..end].to_vec()
             };
             let new = self.stand_in(kind, &written);
-            text[at..end].copy_from_slice(&new);
-            at = end;
+            text[position..end].copy_from_slice(&new);
+            position = end;
         }
     }
 
     /// The word that begins here, and where it ends.
-    fn word_at(&self, text: &[u8], at: usize, is_text: bool) -> Option<(Vec<u8>, NameKind, usize)> {
-        let (mut beginning, count) = beginning(text, at);
+    fn word_at(
+        &self,
+        text: &[u8],
+        position: usize,
+        is_text: bool,
+    ) -> Option<(Vec<u8>, NameKind, usize)> {
+        let (mut beginning, count) = beginning(text, position);
         for length in (1..=count).rev() {
             beginning[length..].fill(0);
             for word in self.by_beginning.get(&beginning).into_iter().flatten() {
-                let Some(end) =
-                    end_of(text, word, at).filter(|_| is_text || word.len() >= LEAST_IN_OPAQUE)
+                let Some(end) = end_of(text, word, position)
+                    .filter(|_| is_text || word.len() >= LEAST_IN_OPAQUE)
                 else {
                     continue;
                 };
                 let kind = *self.words.get(word)?;
                 // What the user names is replaced within longer words, too.
                 if kind == NameKind::Word
-                    || (!goes_on_before(text, at) && !goes_on_behind(text, end))
+                    || (!goes_on_before(text, position) && !goes_on_behind(text, end))
                 {
                     return Some((word.clone(), kind, end));
                 }
@@ -250,69 +255,69 @@ fn is_any(words: &[&str], name: &[u8]) -> bool {
 }
 
 /// Whether a letter or digit stands before a place; percent-encoded, its own digits are none.
-fn goes_on_before(text: &[u8], at: usize) -> bool {
-    let before = at
+fn goes_on_before(text: &[u8], position: usize) -> bool {
+    let before = position
         .checked_sub(3)
         .filter(|before| text[*before] == b'%')
         .and_then(|before| encoded(text, before));
-    let before = before.or_else(|| text.get(at.checked_sub(1)?).copied());
+    let before = before.or_else(|| text.get(position.checked_sub(1)?).copied());
     before.is_some_and(|byte| byte.is_ascii_alphanumeric())
 }
 
-fn goes_on_behind(text: &[u8], at: usize) -> bool {
-    letter(text, at).is_some_and(|(byte, _)| byte.is_ascii_alphanumeric())
+fn goes_on_behind(text: &[u8], position: usize) -> bool {
+    letter(text, position).is_some_and(|(byte, _)| byte.is_ascii_alphanumeric())
 }
 
 /// A letter of a text, which can be percent-encoded, and its length.
-fn letter(text: &[u8], at: usize) -> Option<(u8, usize)> {
-    match *text.get(at)? {
-        b'%' => Some(encoded(text, at).map_or((b'%', 1), |decoded| (decoded, 3))),
+fn letter(text: &[u8], position: usize) -> Option<(u8, usize)> {
+    match *text.get(position)? {
+        b'%' => Some(encoded(text, position).map_or((b'%', 1), |decoded| (decoded, 3))),
         byte => Some((byte, 1)),
     }
 }
 
 /// The first letters from a place on, and how many there are.
-fn beginning(text: &[u8], mut at: usize) -> (Beginning, usize) {
+fn beginning(text: &[u8], mut position: usize) -> (Beginning, usize) {
     let (mut beginning, mut count) = (Beginning::default(), 0);
     for place in &mut beginning {
-        let Some((byte, length)) = letter(text, at) else {
+        let Some((byte, length)) = letter(text, position) else {
             break;
         };
         *place = byte.to_ascii_lowercase();
-        at += length;
+        position += length;
         count += 1;
     }
     (beginning, count)
 }
 
 /// Where a word ends that begins here.
-fn end_of(text: &[u8], word: &[u8], mut at: usize) -> Option<usize> {
+fn end_of(text: &[u8], word: &[u8], mut position: usize) -> Option<usize> {
     for letter in word {
-        let byte = *text.get(at)?;
-        let (decoded, length) = match (byte, encoded(text, at)) {
+        let byte = *text.get(position)?;
+        let (decoded, length) = match (byte, encoded(text, position)) {
             (b'%', Some(decoded)) if *letter != b'%' => (decoded, 3),
             _ => (byte, 1),
         };
         decoded.eq_ignore_ascii_case(letter).then_some(())?;
-        at += length;
+        position += length;
     }
-    Some(at)
+    Some(position)
 }
 
 /// The byte that `%2f` stands for.
-fn encoded(text: &[u8], at: usize) -> Option<u8> {
-    let digits = std::str::from_utf8(text.get(at + 1..at + 3)?).ok()?;
+fn encoded(text: &[u8], position: usize) -> Option<u8> {
+    let digits = std::str::from_utf8(text.get(position + 1..position + 3)?).ok()?;
     u8::from_str_radix(digits, 16).ok()
 }
 
 /// Keeps bytes that are no text: that a text is damaged is counted.
 fn as_damaged_as(name: &[u8], mut new: Vec<u8>) -> Vec<u8> {
-    let mut at = 0;
+    let mut position = 0;
     for chunk in name.utf8_chunks() {
-        at += chunk.valid().len();
-        let end = at + chunk.invalid().len();
-        new[at..end].copy_from_slice(chunk.invalid());
-        at = end;
+        position += chunk.valid().len();
+        let end = position + chunk.invalid().len();
+        new[position..end].copy_from_slice(chunk.invalid());
+        position = end;
     }
     new
 }

@@ -93,14 +93,16 @@ pub(super) fn query(text: &[u8], from: usize) -> (Vec<Range<usize>>, usize) {
         return (values, from);
     }
     let mut start = from;
-    for at in from..=end {
-        let ends = at == end || b"?&#;".contains(&text[at]);
-        if ends || (text[at] == b'=' && text[start..at].iter().all(|byte| is_name(*byte))) {
+    for position in from..=end {
+        let ends = position == end || b"?&#;".contains(&text[position]);
+        if ends
+            || (text[position] == b'=' && text[start..position].iter().all(|byte| is_name(*byte)))
+        {
             // A key stays, unless nothing follows it.
-            if ends && start < at {
-                values.push(start..at);
+            if ends && start < position {
+                values.push(start..position);
             }
-            start = at + 1;
+            start = position + 1;
         }
     }
     (values, end)

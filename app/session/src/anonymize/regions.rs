@@ -113,10 +113,10 @@ impl XplaneMessage {
 /// The texts of a file, and what the importer does not read of it.
 pub(super) fn of_xspace(bytes: &[u8]) -> Vec<Region> {
     let mut regions = Vec::new();
-    let mut at = 0;
+    let mut read_to = 0;
     visit_xplane_elements(bytes, |element| {
-        unreadable(at..element.whole.start, &mut regions);
-        at = element.whole.end;
+        unreadable(read_to..element.whole.start, &mut regions);
+        read_to = element.whole.end;
         field(
             bytes,
             element.content,
@@ -127,7 +127,7 @@ pub(super) fn of_xspace(bytes: &[u8]) -> Vec<Region> {
             message(bytes, line, XplaneMessage::Line, &mut regions);
         }
     });
-    unreadable(at..bytes.len(), &mut regions);
+    unreadable(read_to..bytes.len(), &mut regions);
     regions
 }
 
@@ -145,14 +145,14 @@ fn message(bytes: &[u8], range: Range<usize>, what: XplaneMessage, regions: &mut
     let end = range.end;
     let mut cursor = WireCursor::new(bytes, range);
     loop {
-        let at = cursor.position();
+        let position = cursor.position();
         match cursor.next() {
             Ok(Some((number, WireValue::Bytes(range)))) => {
                 field(bytes, range, what.field(number), regions);
             }
             Ok(Some(_)) => {}
             Ok(None) => return,
-            Err(_) => return unreadable(at..end, regions),
+            Err(_) => return unreadable(position..end, regions),
         }
     }
 }

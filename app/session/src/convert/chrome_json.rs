@@ -193,16 +193,16 @@ fn names<W: Write>(session: &Session, events: &mut EventWriter<'_, W>) -> io::Re
 
 /// The name of a plane; that of its host is put in front where there are several, as in XProf's viewer.
 fn process_name(model: &TraceModel, group: GroupId) -> String {
-    let own = model.str(model.group(group).name);
+    let name = model.str(model.group(group).name);
     let is_host = |group: GroupId| model.group(group).kind == GroupKind::Host;
     let mut around = std::iter::successors(model.group(group).parent, |&group| {
         model.group(group).parent
     });
     match around.find(|&group| is_host(group)) {
         Some(host) if model.group_ids().filter(|&group| is_host(group)).count() > 1 => {
-            format!("{} {own}", model.str(model.group(host).name))
+            format!("{} {name}", model.str(model.group(host).name))
         }
-        _ => own.to_owned(),
+        _ => name.to_owned(),
     }
 }
 

@@ -134,21 +134,21 @@ struct DumpedFlags {
 
 impl DumpedFlags {
     fn beside(stem: &Path, roots: &[PathBuf]) -> Self {
-        let mut found = Self::default();
+        let mut facts = Self::default();
         let options = text(&beside(stem, "debug_options"), roots).unwrap_or_default();
         for (name, value) in fields(&options) {
-            found.add(name, value);
+            facts.add(name, value);
         }
-        let own = text(&beside(stem, "flagfile"), roots);
-        found.has_defaults = own.is_some();
-        let own = own.unwrap_or_default();
-        let lines = own.lines().filter_map(|line| line.strip_prefix("--"));
+        let flag_file = text(&beside(stem, "flagfile"), roots);
+        facts.has_defaults = flag_file.is_some();
+        let flag_file = flag_file.unwrap_or_default();
+        let lines = flag_file.lines().filter_map(|line| line.strip_prefix("--"));
         let mut of_libtpu = Self::default();
         for (name, value) in lines.filter_map(|line| line.split_once('=')) {
             of_libtpu.add(name, value.trim_matches('\''));
         }
-        found.flags.extend(of_libtpu.flags);
-        found
+        facts.flags.extend(of_libtpu.flags);
+        facts
     }
 
     /// Adds a value; a field that is repeated has several.

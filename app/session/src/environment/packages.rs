@@ -41,8 +41,9 @@ pub(super) fn folders(variable: &dyn Fn(&str) -> Option<String>) -> Vec<PathBuf>
         .collect();
     if roots.is_empty() {
         let path = variable("PATH").unwrap_or_default();
-        let found = std::env::split_paths(&path).find(|folder| folder.join("python3").is_file());
-        roots.extend(found.and_then(|folder| Some(folder.parent()?.to_owned())));
+        let with_python =
+            std::env::split_paths(&path).find(|folder| folder.join("python3").is_file());
+        roots.extend(with_python.and_then(|folder| Some(folder.parent()?.to_owned())));
     }
     let libraries = roots.iter().flat_map(|root| entries(&root.join("lib")));
     let libraries = libraries.filter(|path| name_of(path).starts_with("python3"));
@@ -57,22 +58,22 @@ pub(super) fn mapped(maps: &Path) -> Vec<PathBuf> {
     let Ok(file) = std::fs::File::open(maps) else {
         return Vec::new();
     };
-    let mut found = BTreeSet::new();
+    let mut folders = BTreeSet::new();
     for line in BufReader::new(file.take(MOST_MAPS))
         .lines()
         .map_while(Result::ok)
     {
         let path = line
             .find('/')
-            .and_then(|at| line.get(at..))
+            .and_then(|start| line.get(start..))
             .unwrap_or_default();
         for name in ["/site-packages/", "/dist-packages/"] {
-            if let Some(at) = path.find(name) {
-                found.extend(path.get(..at + name.len() - 1).map(PathBuf::from));
+            if let Some(slash) = path.find(name) {
+                folders.extend(path.get(..slash + name.len() - 1).map(PathBuf::from));
             }
         }
     }
-    found.into_iter().collect()
+    folders.into_iter().collect()
 }
 
 /// Versions of known packages and those of `more` in these folders; the first that has one counts.
@@ -82,7 +83,7 @@ pub(super) fn versions(folders: &[PathBuf], more: &[String]) -> BTreeMap<String,
         .map(str::to_owned)
         .chain(more.iter().map(|name| normal(name)))
         .collect();
-    let mut found = BTreeMap::new();
+    let mut versions = BTreeMap::new();
     for entry in folders.iter().flat_map(|folder| entries(folder)) {
         let name = name_of(&entry);
         let package = name
@@ -91,12 +92,12 @@ pub(super) fn versions(folders: &[PathBuf], more: &[String]) -> BTreeMap<String,
         if let Some((package, version)) = package
             && wanted.contains(&normal(package))
         {
-            found
+            versions
                 .entry(normal(package))
                 .or_insert_with(|| version.to_owned());
         }
     }
-    found
+    versions
 }
 
 /// As package indexes compare names.

@@ -95,15 +95,15 @@ impl ObservedProcess {
         versions: &BTreeMap<String, String>,
         more: &[String],
     ) -> Environment {
-        let mut found = packages::versions(&self.packages, more);
-        found.extend(versions.clone());
+        let mut all_versions = packages::versions(&self.packages, more);
+        all_versions.extend(versions.clone());
         let text = |name: &&str| Some(((*name).to_owned(), self.variables.get(*name)?.clone()));
         let flags = FLAG_VARIABLES.iter().filter_map(text);
         let variables = VARIABLES.iter().filter_map(text);
         let directory = self.directory.as_deref();
         Environment {
             recorded_by: Some(by.to_owned()),
-            versions: (!found.is_empty()).then_some(found),
+            versions: (!all_versions.is_empty()).then_some(all_versions),
             flags: Some(
                 flags
                     .flat_map(|(_, text)| flags_of(&text).collect::<Vec<_>>())

@@ -111,8 +111,8 @@ impl EventTables {
     pub fn new(session: &Session) -> Self {
         let catalog = Catalog::whole(session);
         let table = |name: &str| {
-            let found = catalog.timeline().iter().find(|table| table.name == name);
-            Arc::clone(found.expect("every session has these tables"))
+            let table = catalog.timeline().iter().find(|table| table.name == name);
+            Arc::clone(table.expect("every session has these tables"))
         };
         Self {
             slices: table("slices"),
@@ -146,8 +146,8 @@ impl EventTables {
             })
     }
 
-    /// Calls `found` with the row of every wanted event, track by track, until it answers false.
-    pub fn each(&self, filter: &EventFilter, mut found: impl FnMut(usize) -> bool) {
+    /// Calls `each_row` with the row of every wanted event, track by track, until it answers false.
+    pub fn each(&self, filter: &EventFilter, mut each_row: impl FnMut(usize) -> bool) {
         let slices = &*self.slices;
         let texts = [
             ("name", &filter.name),
@@ -190,7 +190,7 @@ impl EventTables {
                     && steps.as_ref().is_none_or(|steps| {
                         int(step, row).is_some_and(|step| steps.contains(&step))
                     });
-                if is_wanted && !found(row) {
+                if is_wanted && !each_row(row) {
                     return;
                 }
             }

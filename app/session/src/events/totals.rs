@@ -152,7 +152,7 @@ pub fn totals(
         .take(GroupKey::MOST)
         .filter_map(|key| Some((*key, tables.slices.column(key.id)?)))
         .collect();
-    let (dur, own) = (
+    let (dur, self_times) = (
         tables.slices.column("dur_ps"),
         tables.slices.column("self_ps"),
     );
@@ -168,7 +168,7 @@ pub fn totals(
             *key = key_of(column, row);
         }
         let group = times.entry(keys).or_default();
-        group.self_sum += i128::from(int(own, row));
+        group.self_sum += i128::from(int(self_times, row));
         group.durations.push(int(dur, row));
         events += 1;
         !events.is_multiple_of(1 << 16) || goes_on()
@@ -260,7 +260,8 @@ fn group<'a>(
         .map(|&duration| duration as f64)
         .collect();
     sorted.sort_by(f64::total_cmp);
-    let at_least = |count: usize, at: f64| of_sorted(&sorted, at).filter(|_| sorted.len() >= count);
+    let at_least =
+        |count: usize, share: f64| of_sorted(&sorted, share).filter(|_| sorted.len() >= count);
     Some(EventGroupRow {
         names,
         self_sum: times.self_sum,

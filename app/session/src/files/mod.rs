@@ -93,11 +93,11 @@ fn name_file(file: &fs::File, path: &Path) -> io::Result<()> {
     use std::os::fd::AsRawFd as _;
 
     use rustix::fs::{AtFlags, CWD};
-    let own = format!("{OPEN_FILES}/{}", file.as_raw_fd());
+    let open_file = format!("{OPEN_FILES}/{}", file.as_raw_fd());
     let link = |to: &Path| -> io::Result<()> {
         Ok(rustix::fs::linkat(
             CWD,
-            &own,
+            &open_file,
             CWD,
             to,
             AtFlags::SYMLINK_FOLLOW,

@@ -45,11 +45,11 @@ impl Catalog {
         }
         let model = session.model();
         let names = Arc::new(TrackNames::new(model));
-        let own = |table: DataTable| Arc::new(table.in_trace(model));
+        let in_trace = |table: DataTable| Arc::new(table.in_trace(model));
         let timeline = [
-            whole.map(|(part, _)| part(session, scope, own(slices::table(session, &names)))),
-            whole.map(|_| own(tracks::table(&names))),
-            Some(own(timeline::counters(&names))),
+            whole.map(|(part, _)| part(session, scope, in_trace(slices::table(session, &names)))),
+            whole.map(|_| in_trace(tracks::table(&names))),
+            Some(in_trace(timeline::counters(&names))),
             whole.map(|(_, model)| Arc::new(timeline::flows(model))),
             Some(Arc::new(instructions::table(session))),
             Some(Arc::new(timeline::sources(model))),

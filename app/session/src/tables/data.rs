@@ -70,11 +70,11 @@ impl Choices {
         self.texts.iter().map(|text| &**text)
     }
     pub fn code(&self, text: &str) -> Option<u32> {
-        let at = self
+        let index = self
             .sorted
             .binary_search_by(|&code| self.text(code).cmp(&Some(text)))
             .ok()?;
-        self.sorted.get(at).copied()
+        self.sorted.get(index).copied()
     }
     /// Rank of a text in byte order, from 0.
     pub fn rank(&self, code: u32) -> Option<u32> {

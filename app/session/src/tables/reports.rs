@@ -22,12 +22,12 @@ const SHARED: [&str; 6] = [
 pub(super) fn tables(session: &Session, scope: Scope) -> Vec<DataTable> {
     let entries: Vec<_> = ANALYSES.iter().collect();
     let reports = session.context(scope).reports_of(&entries);
-    let mut found = vec![runs::table(session, scope)];
+    let mut tables = vec![runs::table(session, scope)];
     for (entry, report) in ANALYSES.iter().zip(reports) {
         let Ok(report) = report else { continue };
-        found.extend(tables_of(session, entry, &*report));
+        tables.extend(tables_of(session, entry, &*report));
     }
-    found
+    tables
 }
 
 /// One table of [`tables`] by its name. Most names say which report has it: that one alone is computed.

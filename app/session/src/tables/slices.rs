@@ -454,12 +454,12 @@ fn steps_by_track(session: &Session) -> Vec<Arc<[(TimeRange, u32)]>> {
     let of_group: Vec<Arc<[_]>> = of_group.into_iter().map(sorted).collect();
     let nearest = |group: GroupId| {
         let mut groups = std::iter::successors(Some(group), |&group| model.group(group).parent);
-        let found = groups.find_map(|group| {
+        let steps = groups.find_map(|group| {
             of_group
                 .get(group.index())
                 .filter(|steps| !steps.is_empty())
         });
-        found.map_or_else(|| Arc::from([]), Arc::clone)
+        steps.map_or_else(|| Arc::from([]), Arc::clone)
     };
     model
         .tracks()

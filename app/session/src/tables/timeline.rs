@@ -77,8 +77,8 @@ struct CounterRows {
 
 impl CounterRows {
     fn sample(&self, row: usize) -> Option<(TimeRange, f64)> {
-        let (series, at) = self.at(row)?;
-        series.sample(at)
+        let (series, sample) = self.at(row)?;
+        series.sample(sample)
     }
 
     fn at(&self, row: usize) -> Option<(&CounterSeries, usize)> {

@@ -18,17 +18,17 @@ pub fn bytes_curve(
     let slot = width / bytes.len().max(1) as f32;
     // At most one bar for each pixel, with the highest value in it.
     let mut bars: Vec<(DrawingPoint, (f32, f32))> = Vec::new();
-    for (at, bytes) in bytes.enumerate() {
+    for (index, bytes) in bytes.enumerate() {
         let Some(bytes) = bytes else { continue };
-        let x = (slot * at as f32).floor();
-        let right = (slot * (at + 1) as f32).max(x + 1.0);
-        let own = (bytes / most) as f32 * (height - 16.0);
+        let x = (slot * index as f32).floor();
+        let right = (slot * (index + 1) as f32).max(x + 1.0);
+        let bar_height = (bytes / most) as f32 * (height - 16.0);
         match bars.last_mut() {
             Some((place, size)) if place.0 >= x => {
-                size.1 = size.1.max(own);
+                size.1 = size.1.max(bar_height);
                 place.1 = height - size.1;
             }
-            _ => bars.push(((x, height - own), (right - x, own))),
+            _ => bars.push(((x, height - bar_height), (right - x, bar_height))),
         }
     }
     let fill = Ink::from(ColorRole::Counter).over(ColorRole::Canvas, 0.6);
@@ -40,7 +40,13 @@ pub fn bytes_curve(
         let x = share * width;
         drawing.line((x, 0.0), (x, height), role, thick);
     }
-    let at = (4.0, 2.0 + frame.font / 2.0);
-    drawing.label(at, Anchor::Start, frame.font, ColorRole::Text, caption);
+    let position = (4.0, 2.0 + frame.font / 2.0);
+    drawing.label(
+        position,
+        Anchor::Start,
+        frame.font,
+        ColorRole::Text,
+        caption,
+    );
     drawing
 }

@@ -12,21 +12,24 @@ use crate::panels::hlo_graph::{HEIGHT, HloGraph, shape_line};
 const TOP: f32 = 30.0;
 
 /// The graph, and below it the body of the instruction in the middle.
-pub fn hlo(model: &TraceModel, found: &Neighbourhood, frame: &ChartFrame) -> Drawing {
+pub fn hlo(model: &TraceModel, neighbourhood: &Neighbourhood, frame: &ChartFrame) -> Drawing {
     let badge = model
         .badge()
         .map_or_else(String::new, |badge| format!("{badge} · "));
-    let title = format!("{badge}{} in {}", found.center, found.program);
-    let around = part(found, &title, frame, |node| {
+    let title = format!(
+        "{badge}{} in {}",
+        neighbourhood.center, neighbourhood.program
+    );
+    let around = part(neighbourhood, &title, frame, |node| {
         node.relation != NodeRelation::Inside
     });
-    let title = format!("Inside {}", found.center);
-    if found
+    let title = format!("Inside {}", neighbourhood.center);
+    if neighbourhood
         .nodes
         .iter()
         .any(|node| node.relation == NodeRelation::Inside)
     {
-        let inside = part(found, &title, frame, |node| {
+        let inside = part(neighbourhood, &title, frame, |node| {
             node.relation == NodeRelation::Inside
         });
         return around.above(inside);
@@ -35,18 +38,18 @@ pub fn hlo(model: &TraceModel, found: &Neighbourhood, frame: &ChartFrame) -> Dra
 }
 
 fn part(
-    found: &Neighbourhood,
+    neighbourhood: &Neighbourhood,
     title: &str,
     frame: &ChartFrame,
     wanted: impl Fn(&HloNode) -> bool,
 ) -> Drawing {
-    let graph = HloGraph::of(found, wanted);
+    let graph = HloGraph::of(neighbourhood, wanted);
     let width = graph.size.0.max(320.0);
     let mut head = Drawing::new(width, TOP, ColorRole::Panel);
     head.fitted(10.0, 16.0, width - 20.0, 13.0, ColorRole::TextStrong, title);
     let mut drawing = edges(&graph);
     for &(row, x, y) in &graph.boxes {
-        if let Some(node) = found.nodes.get(row) {
+        if let Some(node) = neighbourhood.nodes.get(row) {
             let edge = if node.relation == NodeRelation::Center {
                 (ColorRole::TextStrong, 2.0)
             } else {
@@ -102,12 +105,12 @@ pub fn node_box(
 
 /// Self time, its share of that of all ops, and what is exposed, as far as they are known.
 fn time_line(node: &HloNode, frame: &ChartFrame) -> String {
-    let own = node.op.self_time_ps.map(|time| frame.time(time.ps()));
+    let self_time = node.op.self_time_ps.map(|time| frame.time(time.ps()));
     let share = node.op.self_of_op_time_percent;
     let share = share.map(|share| value(share.0, Unit::Percent));
     let exposed = node
         .op
         .exposed_ps
         .map(|time| format!("exposed {}", frame.time(time.ps())));
-    joined([own, share, exposed].into_iter().flatten(), " · ")
+    joined([self_time, share, exposed].into_iter().flatten(), " · ")
 }

@@ -86,7 +86,9 @@ fn legend(drawing: &mut Drawing, mut y: f32, swatches: &[ChartSwatch], texts: &[
     const LEFT: f32 = 12.0;
     let mut x = LEFT;
     let texts = texts.iter().filter(|text| !text.is_empty());
-    let entries = swatches.iter().map(|own| (Some(own), own.title.as_ref()));
+    let entries = swatches
+        .iter()
+        .map(|swatch| (Some(swatch), swatch.title.as_ref()));
     for (swatch, title) in entries.chain(texts.map(|text| (None, *text))) {
         let indent = if swatch.is_some() { 15.0 } else { 0.0 };
         let width = indent + width_of(title, FONT);
@@ -96,8 +98,8 @@ fn legend(drawing: &mut Drawing, mut y: f32, swatches: &[ChartSwatch], texts: &[
         if let Some(ChartSwatch { ink, about, .. }) = swatch {
             drawing.rect(x, y - 5.0, 10.0, 10.0, *ink, about);
         }
-        let (at, color) = (x + indent, ColorRole::TextWeak);
-        drawing.text(at, y, Anchor::Start, FONT, color, title);
+        let (left, color) = (x + indent, ColorRole::TextWeak);
+        drawing.text(left, y, Anchor::Start, FONT, color, title);
         x += width + 14.0;
     }
     y + 14.0

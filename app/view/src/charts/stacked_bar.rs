@@ -25,8 +25,8 @@ pub fn role_of(part: StepPart) -> ColorRole {
 /// The colour of a use of time: that of its ops, or of idle time.
 pub fn role_of_use(id: TimeUse) -> ColorRole {
     let mut groups = OpGroup::ALL.into_iter();
-    let found = groups.find(|&group| TimeUse::from(group) == id);
-    ColorRole::group(found.unwrap_or(OpGroup::Idle))
+    let group_of_use = groups.find(|&group| TimeUse::from(group) == id);
+    ColorRole::group(group_of_use.unwrap_or(OpGroup::Idle))
 }
 
 /// A line around idle time, which has nearly the colour of the ground.

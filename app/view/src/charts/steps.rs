@@ -48,8 +48,8 @@ impl StepsChart<'_> {
         }
     }
 
-    fn bar(&self, drawing: &mut Drawing, area: &PlotArea, frame: &ChartFrame, at: usize) {
-        let Some(bar) = self.bars.bars.get(at) else {
+    fn bar(&self, drawing: &mut Drawing, area: &PlotArea, frame: &ChartFrame, index: usize) {
+        let Some(bar) = self.bars.bars.get(index) else {
             return;
         };
         let cut = self.bars.cut_ps;
@@ -57,7 +57,7 @@ impl StepsChart<'_> {
             area.width / self.bars.bars.len() as f32,
             frame.time(bar.time_ps),
         );
-        let (x, width) = span_of_bar(area, slot, at);
+        let (x, width) = span_of_bar(area, slot, index);
         let y_of = |ps: i64| area.y_of(ps.min(cut) as f64);
         let share = if bar.is_counted { 1.0 } else { PALE };
         let mut part = |from: i64, to: i64, role: ColorRole, title: &dyn Fn() -> String| {
@@ -74,11 +74,11 @@ impl StepsChart<'_> {
             });
         }
         let mut from = 0_i64;
-        for &(own, ps) in &bar.parts {
+        for &(step_part, ps) in &bar.parts {
             let to = from.saturating_add(ps);
-            part(from, to, role_of(own), &|| {
-                let (name, own, ps) = (bar.title(), own.title(), frame.time(ps));
-                format!("{name} ({time}): {own} {ps}")
+            part(from, to, role_of(step_part), &|| {
+                let (name, part_title, ps) = (bar.title(), step_part.title(), frame.time(ps));
+                format!("{name} ({time}): {part_title} {ps}")
             });
             from = to;
         }
@@ -99,7 +99,7 @@ impl StepsChart<'_> {
                 &text,
             );
         }
-        drawing.hit(area.x_of(at as f64), area.top, slot, area.height, at);
+        drawing.hit(area.x_of(index as f64), area.top, slot, area.height, index);
     }
 }
 
@@ -128,7 +128,7 @@ impl Chart for StepsChart<'_> {
         let cut = self.bars.cut_ps;
         let mark = round_mark(cut, (area.height / 45.0).clamp(2.0, 4.0) as i64);
         let text = |ps: i64| frame.times.tick(Picos::from_ps(ps), Picos::from_ps(mark));
-        let marks = (0..=cut / mark).map(|at| (at * mark) as f64);
+        let marks = (0..=cut / mark).map(|mark_number| (mark_number * mark) as f64);
         area.y_marks(&mut drawing, marks.map(|ps| (ps, text(ps as i64))));
         let last = self.bars.bars.last().map_or(0, |bar| bar.steps.0);
         let room = width_of(&format!("{last} "), frame.font);
@@ -139,10 +139,10 @@ impl Chart for StepsChart<'_> {
             .iter()
             .enumerate()
             .step_by(neighbours_per_label(slot, room))
-            .map(|(at, bar)| (at as f64 + 0.5, bar.steps.0.to_string()));
+            .map(|(index, bar)| (index as f64 + 0.5, bar.steps.0.to_string()));
         area.x_marks(&mut drawing, numbers);
-        for at in 0..self.bars.bars.len() {
-            self.bar(&mut drawing, &area, frame, at);
+        for index in 0..self.bars.bars.len() {
+            self.bar(&mut drawing, &area, frame, index);
         }
         if let Some(median) = self.median_ps {
             let y = area.y_of(median);
@@ -154,13 +154,13 @@ impl Chart for StepsChart<'_> {
 
 /// Left edge and width of a bar, at whole points with gaps of one width: others would be drawn wider here than there, which
 /// looks like a change of the steps. Narrow bars have no gaps.
-fn span_of_bar(area: &PlotArea, slot: f32, at: usize) -> (f32, f32) {
+fn span_of_bar(area: &PlotArea, slot: f32, index: usize) -> (f32, f32) {
     const NARROW: f32 = 6.0;
     if slot < NARROW {
-        return (area.x_of(at as f64), slot);
+        return (area.x_of(index as f64), slot);
     }
     let gap = (0.14 * slot).round();
-    let [left, right] = [at, at + 1].map(|at| area.x_of(at as f64).round());
+    let [left, right] = [index, index + 1].map(|index| area.x_of(index as f64).round());
     (left + (gap / 2.0).floor(), right - left - gap)
 }
 
@@ -285,14 +285,14 @@ impl StepBars {
             let of_part = |part: StepPart, step: &Step| {
                 Some(parts.get(&step.number)?.critical()?.parts.get(part).ps())
             };
-            let own = StepPart::ALL
+            let by_part = StepPart::ALL
                 .into_iter()
                 .filter_map(|part| Some((part, mean(&|step| of_part(part, step))?)));
             Some(StepBar {
                 steps: (chunk.first()?.number, chunk.last()?.number),
                 time_ps: mean(&|step| Some(step.time_ps.ps()))?,
                 longest: (longest.number, longest.time_ps.ps()),
-                parts: own.filter(|&(_, ps)| ps > 0).collect(),
+                parts: by_part.filter(|&(_, ps)| ps > 0).collect(),
                 is_counted: chunk
                     .iter()
                     .any(|step| !(step.is_partial || step.is_warmup)),

@@ -27,8 +27,8 @@ impl Waterfall<'_> {
     pub fn spans(&self) -> Vec<(f64, f64)> {
         let (mut end_of_uses, mut end_of_ops) = (0.0, 0.0);
         let last = self.rows.len().saturating_sub(1);
-        let span = |(at, row): (usize, &WhyRow)| {
-            if at == last {
+        let span = |(index, row): (usize, &WhyRow)| {
+            if index == last {
                 return (0.0, row.change_ps);
             }
             if row.is_below {
@@ -87,11 +87,11 @@ impl Chart for Waterfall<'_> {
             };
             names + room * share as f32
         };
-        for (at, (row, (begin, end))) in self.rows.iter().zip(spans).enumerate() {
-            let top = ROW * at as f32;
+        for (index, (row, (begin, end))) in self.rows.iter().zip(spans).enumerate() {
+            let top = ROW * index as f32;
             let middle = top + ROW / 2.0;
             let indent = if row.is_below { 10.0 } else { 0.0 };
-            let color = if at + 1 == self.rows.len() {
+            let color = if index + 1 == self.rows.len() {
                 ColorRole::TextStrong
             } else {
                 ColorRole::Text
@@ -116,7 +116,7 @@ impl Chart for Waterfall<'_> {
                 color,
                 &number,
             );
-            drawing.hit(0.0, top, frame.width, ROW, at);
+            drawing.hit(0.0, top, frame.width, ROW, index);
         }
         drawing
     }

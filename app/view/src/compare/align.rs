@@ -40,7 +40,7 @@ impl StepAlignment {
                 .steps
                 .iter()
                 .enumerate()
-                .map(|(at, step)| (step.number, at))
+                .map(|(index, step)| (step.number, index))
                 .collect()
         };
         let (of_a, of_b) = (by_number(a), by_number(b));
@@ -59,14 +59,14 @@ impl StepAlignment {
 
     /// Sum of the times of `count` steps, of A and of B.
     pub fn times_ps(&self, from: usize, count: usize) -> [i64; 2] {
-        let at = |step: usize| {
+        let sum_before = |step: usize| {
             self.before_ps
                 .get(step)
                 .or(self.before_ps.last())
                 .copied()
                 .unwrap_or_default()
         };
-        let (before, after) = (at(from), at(from.saturating_add(count)));
+        let (before, after) = (sum_before(from), sum_before(from.saturating_add(count)));
         [0, 1].map(|side| {
             let time = after[side] - before[side];
             i64::try_from(time).unwrap_or(if time < 0 { i64::MIN } else { i64::MAX })
@@ -83,38 +83,38 @@ impl StepAlignment {
     }
 
     /// The step that contains a time or precedes it; the first step for earlier times.
-    pub fn step_at(&self, side: TraceSide, at: Timestamp) -> Option<&AlignedStep> {
+    pub fn step_at(&self, side: TraceSide, time: Timestamp) -> Option<&AlignedStep> {
         let after = self
             .steps
-            .partition_point(|step| step.ranges[side.index()].start <= at);
+            .partition_point(|step| step.ranges[side.index()].start <= time);
         self.steps.get(after.saturating_sub(1))
     }
 
     /// The corresponding time of the other side: at the same distance from the start of the matching step, at most its
     /// end.
-    pub fn map(&self, side: TraceSide, at: Timestamp) -> Option<Timestamp> {
-        let step = self.step_at(side, at)?;
-        let (own, other) = (step.ranges[side.index()], step.ranges[side.other().index()]);
-        Some(if at >= own.end {
-            other.end + (at - own.end)
+    pub fn map(&self, side: TraceSide, time: Timestamp) -> Option<Timestamp> {
+        let step = self.step_at(side, time)?;
+        let (here, other) = (step.ranges[side.index()], step.ranges[side.other().index()]);
+        Some(if time >= here.end {
+            other.end + (time - here.end)
         } else {
-            (other.start + (at - own.start)).min(other.end)
+            (other.start + (time - here.start)).min(other.end)
         })
     }
 
     /// What to add to times of `side` to align a view of it: the steps begin at the same place. Uses the first step
     /// that begins in the left half of the view, else the step in the middle.
     pub fn shift(&self, side: TraceSide, view: &Viewport) -> Option<Picos> {
-        let own = |step: &AlignedStep| step.ranges[side.index()].start;
+        let start = |step: &AlignedStep| step.ranges[side.index()].start;
         let (left, middle) = (view.time_at(0.0), view.time_at(0.5));
         let first = self
             .steps
-            .get(self.steps.partition_point(|step| own(step) < left));
-        let step = match first.filter(|step| own(step) <= middle) {
+            .get(self.steps.partition_point(|step| start(step) < left));
+        let step = match first.filter(|step| start(step) <= middle) {
             Some(step) => step,
             None => self.step_at(side, middle)?,
         };
-        Some(step.ranges[side.other().index()].start - own(step))
+        Some(step.ranges[side.other().index()].start - start(step))
     }
 
     /// An alignment of these pairs.

@@ -73,18 +73,18 @@ fn same_slice(
     matching: &MatchingTracks,
     slice: SliceId,
 ) -> Option<SliceId> {
-    let own = from.slice(slice);
-    let track = matching.track(TraceSide::A, own.track())?;
+    let original = from.slice(slice);
+    let track = matching.track(TraceSide::A, original.track())?;
     let before = from
-        .slices_on(own.track())
-        .filter(|other| other.name() == own.name() && other.start() < own.start());
+        .slices_on(original.track())
+        .filter(|other| other.name() == original.name() && other.start() < original.start());
     let alike = to
         .slices_on(track)
-        .filter(|other| other.name() == own.name());
+        .filter(|other| other.name() == original.name());
     let mut alike: Vec<_> = alike.map(|other| (other.start(), other.id())).collect();
     alike.sort_unstable();
-    let at = before.count().min(alike.len().checked_sub(1)?);
-    alike.get(at).map(|&(_, id)| id)
+    let index = before.count().min(alike.len().checked_sub(1)?);
+    alike.get(index).map(|&(_, id)| id)
 }
 
 #[cfg(test)]

@@ -101,10 +101,10 @@ pub fn deltas(alignment: &StepAlignment, views: [&Viewport; 2], width: f32) -> V
     );
     let mut out: Vec<TimeDelta> = Vec::new();
     let mut open: Option<(usize, usize)> = None;
-    for at in first..end.min(steps.len()) {
-        let from = open.map_or(at, |(from, _)| from);
-        open = Some((from, at + 1 - from));
-        let delta = delta(alignment, views, width, from, at + 1 - from);
+    for step in first..end.min(steps.len()) {
+        let from = open.map_or(step, |(from, _)| from);
+        open = Some((from, step + 1 - from));
+        let delta = delta(alignment, views, width, from, step + 1 - from);
         let wide = |(left, right): (f32, f32)| f64::from(right - left) >= NARROWEST;
         if wide(delta.top) || wide(delta.bottom) {
             out.push(delta);
@@ -126,7 +126,7 @@ fn delta(
     let ends = |side: TraceSide| {
         let (i, view) = (side.index(), views[side.index()]);
         // Positions far outside are clamped; slopes stay accurate enough.
-        let x = |at| (view.fraction(at) * width).clamp(-4.0 * width, 5.0 * width) as f32;
+        let x = |time| (view.fraction(time) * width).clamp(-4.0 * width, 5.0 * width) as f32;
         match (steps.first(), steps.last()) {
             (Some(first), Some(last)) => (x(first.ranges[i].start), x(last.ranges[i].end)),
             _ => (0.0, 0.0),

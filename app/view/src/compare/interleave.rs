@@ -48,10 +48,10 @@ impl InterleavedRows {
     /// Interleaves rows in display order: headings before the content of their group.
     fn of([a, b]: [&[TrackRow]; 2], trees: [&TrackTree; 2], places: &MatchingTracks) -> Self {
         let ends = ends(a, trees[0]);
-        let at: BTreeMap<TreeItem, usize> = a
+        let row_of_item: BTreeMap<TreeItem, usize> = a
             .iter()
             .enumerate()
-            .map(|(at, row)| (trees[0].node(row.node).item, at))
+            .map(|(index, row)| (trees[0].node(row.node).item, index))
             .collect();
         // One more for rows that have no place in A.
         let mut after = vec![RowsAfter::default(); a.len() + 1];
@@ -70,26 +70,26 @@ impl InterleavedRows {
             }
             let partner = places
                 .item(TraceSide::B, item)
-                .and_then(|item| at.get(&item).copied());
+                .and_then(|item| row_of_item.get(&item).copied());
             let outside = around.last().map_or(a.len(), |&(_, last)| last);
             if matches!(item, TreeItem::Group(_)) {
                 let last = partner
-                    .and_then(|at| ends.get(at).copied())
+                    .and_then(|index| ends.get(index).copied())
                     .unwrap_or(outside);
                 around.push((row.node, last));
             }
             match (item, partner) {
                 (TreeItem::Group(_), Some(_)) => {}
-                (TreeItem::Track(_) | TreeItem::Derived(_), Some(at)) => {
-                    after[at].partner = Some(*row);
+                (TreeItem::Track(_) | TreeItem::Derived(_), Some(index)) => {
+                    after[index].partner = Some(*row);
                 }
                 (_, None) => after[outside].alone.push(*row),
             }
         }
         let mut interleaved = Self::default();
-        for (at, after) in after.into_iter().enumerate() {
+        for (index, after) in after.into_iter().enumerate() {
             let is_joined = after.partner.is_some();
-            a.get(at)
+            a.get(index)
                 .into_iter()
                 .for_each(|row| interleaved.push(TraceSide::A, TrackRow { is_joined, ..*row }));
             after
@@ -111,7 +111,7 @@ impl InterleavedRows {
 fn ends(rows: &[TrackRow], tree: &TrackTree) -> Vec<usize> {
     let mut ends: Vec<usize> = (0..rows.len()).collect();
     let mut open: Vec<usize> = Vec::new();
-    for (at, row) in rows.iter().enumerate() {
+    for (index, row) in rows.iter().enumerate() {
         if tree.node(row.node).item.derived().is_some() {
             continue;
         }
@@ -122,9 +122,9 @@ fn ends(rows: &[TrackRow], tree: &TrackTree) -> Vec<usize> {
             open.pop();
         }
         for &group in &open {
-            ends[group] = at;
+            ends[group] = index;
         }
-        open.push(at);
+        open.push(index);
     }
     ends
 }

@@ -308,11 +308,11 @@ fn arranged(mut table: Table) -> Table {
         _ => 7,
     };
     let mut order: Vec<usize> = (0..table.columns.len()).collect();
-    order.sort_by_key(|&at| {
+    order.sort_by_key(|&index| {
         table
             .columns
-            .get(at)
-            .map(|column| if at == 0 { 0 } else { rank(column.id) })
+            .get(index)
+            .map(|column| if index == 0 { 0 } else { rank(column.id) })
     });
     for column in &mut table.columns {
         column.title = match column.title {
@@ -347,7 +347,7 @@ fn arranged(mut table: Table) -> Table {
             let sign = format!("{text}: not tested");
             let said = |doubt: &&str| {
                 let mut notes = table.notes.iter();
-                notes.any(|own| own.contains(doubt) || own.contains(&sign))
+                notes.any(|note| note.contains(doubt) || note.contains(&sign))
             };
             if let Some(doubt) = doubt(text).filter(|doubt| !said(doubt)) {
                 table.notes.push(doubt.to_owned());
@@ -356,12 +356,12 @@ fn arranged(mut table: Table) -> Table {
     }
     table.columns = order
         .iter()
-        .filter_map(|&at| table.columns.get(at).cloned())
+        .filter_map(|&index| table.columns.get(index).cloned())
         .collect();
     for row in &mut table.rows {
         *row = order
             .iter()
-            .map(|&at| row.get(at).cloned().unwrap_or(Cell::Missing))
+            .map(|&index| row.get(index).cloned().unwrap_or(Cell::Missing))
             .collect();
     }
     table

@@ -83,8 +83,8 @@ impl MatchingOps {
         label: LabelId,
         traces: [&OpenTrace; 2],
     ) -> BTreeSet<LabelId> {
-        let (own, other) = (traces[from.index()], traces[from.other().index()]);
-        let name = || own.model.str(own.model.label(label).name);
+        let (here, other) = (traces[from.index()], traces[from.other().index()]);
+        let name = || here.model.str(here.model.label(label).name);
         self.row(from, label).map_or_else(
             || other.labels_named(name()).iter().copied().collect(),
             |row| self.labels(row, from.other()),
@@ -102,11 +102,11 @@ impl MatchingOps {
         places: &MatchingTracks,
     ) -> Option<SliceId> {
         let to = from.other();
-        let (own, other) = (traces[from.index()], traces[to.index()]);
-        let (model, slice) = (&own.model, own.model.slice(slice));
+        let (here, other) = (traces[from.index()], traces[to.index()]);
+        let (model, slice) = (&here.model, here.model.slice(slice));
         let theirs = self.across(from, slice.label_id(), traces);
         let mine = self.row(from, slice.label_id()).map_or_else(
-            || own.labels_named(slice.name()).iter().copied().collect(),
+            || here.labels_named(slice.name()).iter().copied().collect(),
             |row| self.labels(row, from),
         );
         if theirs.is_empty() {
@@ -137,14 +137,14 @@ fn executions(
     labels: &BTreeSet<LabelId>,
     range: TimeRange,
 ) -> Vec<SliceId> {
-    let own = model
+    let begun = model
         .lanes(track)
         .iter()
         .flat_map(|lane| model.slices_in(lane, range))
         .filter(|slice| slice.start() >= range.start && labels.contains(&slice.label_id()));
-    let mut own: Vec<_> = own.map(|slice| (slice.start(), slice.id())).collect();
-    own.sort_unstable();
-    own.into_iter().map(|(_, id)| id).collect()
+    let mut begun: Vec<_> = begun.map(|slice| (slice.start(), slice.id())).collect();
+    begun.sort_unstable();
+    begun.into_iter().map(|(_, id)| id).collect()
 }
 
 fn executions_before(

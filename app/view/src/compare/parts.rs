@@ -55,8 +55,8 @@ impl PartChanges {
             return None;
         }
         let (before, after) = (self.before_ps.get(from)?, self.before_ps.get(end)?);
-        let change = |(at, part)| {
-            let change = after.get::<usize>(at)? - before.get::<usize>(at)?;
+        let change = |(index, part)| {
+            let change = after.get::<usize>(index)? - before.get::<usize>(index)?;
             (change != 0).then(|| (part, i64::try_from(change).unwrap_or(i64::MAX)))
         };
         let mut changes: Vec<(StepPart, i64)> = StepPart::ALL

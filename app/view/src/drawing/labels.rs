@@ -65,27 +65,30 @@ impl LabelPlaces {
             };
             [left, y - half, left + width, y + half]
         };
-        let is_free = |own: &LabelArea| {
-            let is_inside = own[0] >= self.bounds[0]
-                && own[1] >= self.bounds[1]
-                && own[2] <= self.bounds[2]
-                && own[3] <= self.bounds[3];
+        let is_free = |candidate: &LabelArea| {
+            let is_inside = candidate[0] >= self.bounds[0]
+                && candidate[1] >= self.bounds[1]
+                && candidate[2] <= self.bounds[2]
+                && candidate[3] <= self.bounds[3];
             let is_beside = |other: &LabelArea| {
-                own[2] <= other[0] || other[2] <= own[0] || own[3] <= other[1] || other[3] <= own[1]
+                candidate[2] <= other[0]
+                    || other[2] <= candidate[0]
+                    || candidate[3] <= other[1]
+                    || other[3] <= candidate[1]
             };
             is_inside && self.taken.iter().all(is_beside)
         };
         let free: Vec<_> = places
             .into_iter()
-            .map(|(at, anchor)| (at, anchor, area(at, anchor)))
-            .filter(|(.., own)| is_free(own))
+            .map(|(position, anchor)| (position, anchor, area(position, anchor)))
+            .filter(|(.., candidate)| is_free(candidate))
             .collect();
-        let is_clear = |own| !self.lines.iter().any(|line| crosses(line, own));
-        let clear = free.iter().find(|(.., own)| is_clear(own));
+        let is_clear = |candidate| !self.lines.iter().any(|line| crosses(line, candidate));
+        let clear = free.iter().find(|(.., candidate)| is_clear(candidate));
         let otherwise = free.first().filter(|_| !must_be_clear);
-        let &(at, anchor, own) = clear.or(otherwise)?;
-        self.taken.push(own);
-        Some((at, anchor))
+        let &(position, anchor, candidate) = clear.or(otherwise)?;
+        self.taken.push(candidate);
+        Some((position, anchor))
     }
 }
 
@@ -103,12 +106,12 @@ pub fn around((x, y): DrawingPoint, r: f32, font: f32) -> [(DrawingPoint, Anchor
 }
 
 /// Whether a line runs through an area.
-fn crosses([from, to]: &[DrawingPoint; 2], own: &LabelArea) -> bool {
-    let (start, end) = (own[0].max(from.0), own[2].min(to.0));
-    let at =
+fn crosses([from, to]: &[DrawingPoint; 2], area: &LabelArea) -> bool {
+    let (start, end) = (area[0].max(from.0), area[2].min(to.0));
+    let y_at =
         |x: f32| from.1 + (x - from.0) * (to.1 - from.1) / (to.0 - from.0).max(f32::MIN_POSITIVE);
-    let (start_y, end_y) = (at(start), at(end));
-    start < end && start_y.min(end_y) < own[3] && own[1] < start_y.max(end_y)
+    let (start_y, end_y) = (y_at(start), y_at(end));
+    start < end && start_y.min(end_y) < area[3] && area[1] < start_y.max(end_y)
 }
 
 #[cfg(test)]

@@ -206,8 +206,8 @@ impl Drawing {
 
     /// The number of what reacts at a point; of several, the one whose middle is nearest.
     pub fn number_at(&self, (x, y): DrawingPoint) -> Option<usize> {
-        let near = self.hits.iter().filter_map(|&(at, size, number)| {
-            let (right, down) = (x - at.0, y - at.1);
+        let near = self.hits.iter().filter_map(|&(corner, size, number)| {
+            let (right, down) = (x - corner.0, y - corner.1);
             let is_inside = (0.0..size.0).contains(&right) && (0.0..size.1).contains(&down);
             let distance = (right - size.0 / 2.0).hypot(down - size.1 / 2.0);
             is_inside.then_some((distance, number))
@@ -271,14 +271,14 @@ impl Drawing {
     pub fn marker(
         &mut self,
         kind: MarkerKind,
-        at: DrawingPoint,
+        center: DrawingPoint,
         r: f32,
         fill: impl Into<Ink>,
         title: String,
     ) {
         self.shapes.push(DrawingShape::Marker {
             kind,
-            at,
+            at: center,
             r,
             fill: fill.into(),
             title,
@@ -317,13 +317,13 @@ impl Drawing {
     /// A text over other shapes.
     pub fn label(
         &mut self,
-        at: DrawingPoint,
+        position: DrawingPoint,
         anchor: Anchor,
         size: f32,
         color: impl Into<Ink>,
         text: &str,
     ) {
-        self.text(at.0, at.1, anchor, size, color, text);
+        self.text(position.0, position.1, anchor, size, color, text);
         if let Some(DrawingShape::Text { has_halo, .. }) = self.shapes.last_mut() {
             *has_halo = true;
         }

@@ -53,8 +53,8 @@ impl PlotArea {
     /// The numbers below the plot, as far as there is room for them.
     pub fn x_marks(&self, drawing: &mut Drawing, marks: impl Iterator<Item = (f64, String)>) {
         let mut free_from = f32::NEG_INFINITY;
-        for (at, text) in marks {
-            let (x, half) = (self.x_of(at), width_of(&text, self.font) / 2.0);
+        for (value, text) in marks {
+            let (x, half) = (self.x_of(value), width_of(&text, self.font) / 2.0);
             if x - half >= free_from {
                 let (y, color) = (self.bottom() + 1.2 * self.font, ColorRole::TextWeak);
                 drawing.text(x, y, Anchor::Middle, self.font, color, &text);
@@ -65,8 +65,8 @@ impl PlotArea {
 
     /// Lines across the plot with their numbers on the left.
     pub fn y_marks(&self, drawing: &mut Drawing, marks: impl Iterator<Item = (f64, String)>) {
-        for (at, text) in marks {
-            let y = self.y_of(at);
+        for (value, text) in marks {
+            let y = self.y_of(value);
             drawing.line((self.left, y), (self.right(), y), ColorRole::Edge, 0.6);
             let (x, color) = (self.left - 0.7 * self.font, ColorRole::TextWeak);
             drawing.text(x, y, Anchor::End, self.font, color, &text);

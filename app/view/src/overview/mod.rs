@@ -11,7 +11,7 @@ use analysis::facts::TimeUse;
 use analysis::hints::{Hints, HintsReport, LoopLimit, OutsideLoop};
 use analysis::reports::summary::doctor::{IMPOSSIBLE_RATES, SESSIONS_APART};
 use analysis::reports::summary::targets::{Target, TargetColor, Targets};
-use analysis::reports::summary::verdict::{Verdict, VerdictReport};
+use analysis::reports::summary::verdict::{RunVerdict, VerdictReport};
 use analysis::reports::{
     Balance, CaptureFinding, Doctor, Ops, Overlap, OverlapReport, StepPart, StepParts, Steps,
     Utilization, UtilizationReport,
@@ -147,7 +147,7 @@ impl Overview {
         let findings = reports
             .with::<Doctor, _>(|report| report.findings.clone())
             .unwrap_or_default();
-        let verdict = reports.with::<Verdict, _>(Clone::clone);
+        let verdict = reports.with::<RunVerdict, _>(Clone::clone);
         let hints = reports.with::<Hints, _>(Clone::clone);
         Self {
             ran: WhatRan::of(reports, session),
@@ -210,10 +210,10 @@ impl Overview {
                 .filter(|figure| figure.id == id && figure.value.is_some());
             // One figure of each kind: `mfu_steady_percent` rather than `mfu_window_percent`.
             let kind = |id: &str| id.split('_').next().map(str::to_owned);
-            let is_new = chosen.iter().all(|own| kind(own.id) != kind(id));
+            let is_new = chosen.iter().all(|figure| kind(figure.id) != kind(id));
             chosen.extend(known.next().filter(|_| is_new));
         }
-        let is_chosen = |id: &str| chosen.iter().any(|own| own.id == id);
+        let is_chosen = |id: &str| chosen.iter().any(|figure| figure.id == id);
         let others = self.figures();
         let missed = others
             .filter(|figure| figure.value.is_some() && figure.is_missed() && !is_chosen(figure.id));
@@ -277,7 +277,7 @@ fn utilization(
     let listed = UTILIZATION
         .iter()
         .filter(|(id, _)| !is_skipped(id) && (is_known(id) || !OPTIONAL.contains(id)));
-    let own = |title: &'static str| {
+    let of_peak = |title: &'static str| {
         if is_whole {
             title
         } else {
@@ -286,7 +286,7 @@ fn utilization(
     };
     let listed = listed.filter_map(|(id, title)| {
         Some(KeyFigure::of_metric(
-            own(title),
+            of_peak(title),
             report.metric(id)?,
             targets,
         ))

@@ -265,8 +265,8 @@ fn slices(preset: Preset, dark: bool, grays: [f32; 3]) -> Vec<SliceColor<Rgb>> {
     let most = if dark { 1.0 } else { 0.83 };
     let groups = OpGroup::ALL.map(
         |group| match WORK.into_iter().position(|work| work == group) {
-            Some(at) => {
-                let (lightness, chroma, hue) = row.work[at];
+            Some(index) => {
+                let (lightness, chroma, hue) = row.work[index];
                 oklch((lightness + lift).min(most), chroma, hue)
             }
             None if group == OpGroup::Control => oklch(grays[0], 0.02, 262.0),

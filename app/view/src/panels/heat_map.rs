@@ -50,7 +50,7 @@ impl HeatQuantity {
     /// Its name.
     pub fn title(self) -> &'static str {
         let mut all = Self::ALL.into_iter();
-        all.find(|(own, ..)| *own == self)
+        all.find(|(mode, ..)| *mode == self)
             .map_or("", |(_, title, _)| title)
     }
 
@@ -141,7 +141,7 @@ impl HeatMap {
             })
             .collect();
         let mut rows: BTreeMap<GroupId, HeatDevice> = BTreeMap::new();
-        for (at, step) in parts.steps.iter().enumerate() {
+        for (column, step) in parts.steps.iter().enumerate() {
             for core in &step.cores {
                 let row = rows.entry(core.group).or_insert_with(|| HeatDevice {
                     group: core.group,
@@ -149,7 +149,7 @@ impl HeatMap {
                     cells: vec![None; columns.len()],
                     median: None,
                 });
-                if let Some(slot) = row.cells.get_mut(at) {
+                if let Some(slot) = row.cells.get_mut(column) {
                     *slot = Some(HeatCell {
                         value: quantity.of(core),
                         time: core.time_ps,
@@ -209,7 +209,7 @@ fn hottest(devices: &[HeatDevice], (least, most): (Picos, Picos), time: Picos) -
     // A device without counted steps is neither slow nor fast.
     let mut medians: Vec<(Picos, usize)> = (0..)
         .zip(devices)
-        .filter_map(|(at, one)| Some((one.median?, at)))
+        .filter_map(|(index, one)| Some((one.median?, index)))
         .collect();
     medians.sort_by_key(|&(median, _)| Reverse(median));
     let [(highest, first), (second, _), _, ..] = medians[..] else {

@@ -100,7 +100,7 @@ impl Histogram {
 
     /// The bounds of a bar, in picoseconds.
     pub fn bounds(&self, bar: usize) -> (f64, f64) {
-        let at = |edge: usize| {
+        let time_at = |edge: usize| {
             let share = edge as f64 / self.bars.len().max(1) as f64;
             if self.is_log {
                 let (from, to) = ((self.min.max(1) as f64).ln(), (self.max.max(1) as f64).ln());
@@ -109,7 +109,7 @@ impl Histogram {
                 self.min as f64 + (self.max - self.min) as f64 * share
             }
         };
-        (at(bar), at(bar + 1))
+        (time_at(bar), time_at(bar + 1))
     }
 }
 

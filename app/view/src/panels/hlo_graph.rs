@@ -33,12 +33,12 @@ pub struct HloGraph {
 
 impl HloGraph {
     /// Places the instructions that are `wanted`.
-    pub fn of(found: &Neighbourhood, wanted: impl Fn(&HloNode) -> bool) -> Self {
-        let rows: Vec<usize> = (0..found.nodes.len())
-            .filter(|&at| found.nodes.get(at).is_some_and(&wanted))
+    pub fn of(neighbourhood: &Neighbourhood, wanted: impl Fn(&HloNode) -> bool) -> Self {
+        let rows: Vec<usize> = (0..neighbourhood.nodes.len())
+            .filter(|&row| neighbourhood.nodes.get(row).is_some_and(&wanted))
             .collect();
         let place = |row: usize| rows.binary_search(&row).ok();
-        let edges: BTreeSet<(usize, usize)> = found
+        let edges: BTreeSet<(usize, usize)> = neighbourhood
             .edges
             .iter()
             .filter_map(|edge| Some((place(edge.from)?, place(edge.to)?)))
@@ -51,8 +51,8 @@ impl HloGraph {
         let mut boxes: Vec<(usize, f32, f32)> = rows.iter().map(|&row| (row, 0.0, 0.0)).collect();
         for (level, layer) in layers.iter().enumerate() {
             let left = MARGIN + (width(widest) - width(layer.len())) / 2.0;
-            for (nth, &at) in layer.iter().enumerate() {
-                if let Some(slot) = boxes.get_mut(at) {
+            for (nth, &node) in layer.iter().enumerate() {
+                if let Some(slot) = boxes.get_mut(node) {
                     slot.1 = left + nth as f32 * (WIDTH + GAP_X);
                     slot.2 = MARGIN + level as f32 * (HEIGHT + GAP_Y);
                 }
@@ -98,7 +98,7 @@ impl HloGraph {
 fn layers(count: usize, edges: &[(usize, usize)]) -> Vec<Vec<usize>> {
     let order = topological(count, edges);
     let mut level = vec![0_usize; count];
-    let get = |level: &[usize], at: usize| level.get(at).copied().unwrap_or(0);
+    let get = |level: &[usize], node: usize| level.get(node).copied().unwrap_or(0);
     let (mut users, mut operands) = (vec![Vec::new(); count], vec![Vec::new(); count]);
     for &(from, to) in edges {
         if let (Some(users), Some(operands)) = (users.get_mut(from), operands.get_mut(to)) {
@@ -106,32 +106,32 @@ fn layers(count: usize, edges: &[(usize, usize)]) -> Vec<Vec<usize>> {
             operands.push(from);
         }
     }
-    for &at in &order {
+    for &node in &order {
         let above = operands
-            .get(at)
+            .get(node)
             .into_iter()
             .flatten()
             .map(|&from| get(&level, from) + 1)
             .max();
-        if let Some(slot) = level.get_mut(at) {
+        if let Some(slot) = level.get_mut(node) {
             *slot = above.unwrap_or(0);
         }
     }
-    for &at in order.iter().rev() {
+    for &node in order.iter().rev() {
         let below = users
-            .get(at)
+            .get(node)
             .into_iter()
             .flatten()
             .map(|&to| get(&level, to).saturating_sub(1))
             .min();
-        if let (Some(slot), Some(below)) = (level.get_mut(at), below) {
+        if let (Some(slot), Some(below)) = (level.get_mut(node), below) {
             *slot = (*slot).max(below);
         }
     }
     let mut layers = vec![Vec::new(); level.iter().max().map_or(0, |deepest| deepest + 1)];
-    for (at, level) in level.into_iter().enumerate() {
+    for (node, level) in level.into_iter().enumerate() {
         if let Some(layer) = layers.get_mut(level) {
-            layer.push(at);
+            layer.push(node);
         }
     }
     layers.retain(|layer| !layer.is_empty());
@@ -148,11 +148,13 @@ fn topological(count: usize, edges: &[(usize, usize)]) -> Vec<usize> {
             users.push(to);
         }
     }
-    let mut order: Vec<usize> = (0..count).filter(|&at| waits.get(at) == Some(&0)).collect();
+    let mut order: Vec<usize> = (0..count)
+        .filter(|&node| waits.get(node) == Some(&0))
+        .collect();
     let mut next = 0;
-    while let Some(&at) = order.get(next) {
+    while let Some(&node) = order.get(next) {
         next += 1;
-        for &to in users.get(at).into_iter().flatten() {
+        for &to in users.get(node).into_iter().flatten() {
             if let Some(waits) = waits.get_mut(to) {
                 *waits -= 1;
                 if *waits == 0 {
@@ -168,16 +170,16 @@ fn topological(count: usize, edges: &[(usize, usize)]) -> Vec<usize> {
 fn ordered(mut layers: Vec<Vec<usize>>, edges: &[(usize, usize)]) -> Vec<Vec<usize>> {
     let mut near: Vec<Vec<usize>> = vec![Vec::new(); layers.iter().map(Vec::len).sum()];
     for &(from, to) in edges {
-        for (at, other) in [(from, to), (to, from)] {
-            if let Some(near) = near.get_mut(at) {
+        for (node, other) in [(from, to), (to, from)] {
+            if let Some(near) = near.get_mut(node) {
                 near.push(other);
             }
         }
     }
     let mut place: Vec<f32> = vec![0.0; near.len()];
     let put = |layer: &[usize], place: &mut [f32]| {
-        for (nth, &at) in layer.iter().enumerate() {
-            if let Some(slot) = place.get_mut(at) {
+        for (nth, &node) in layer.iter().enumerate() {
+            if let Some(slot) = place.get_mut(node) {
                 *slot = nth as f32 - layer.len() as f32 / 2.0;
             }
         }
@@ -187,21 +189,22 @@ fn ordered(mut layers: Vec<Vec<usize>>, edges: &[(usize, usize)]) -> Vec<Vec<usi
     }
     for sweep in 0..SWEEPS {
         let mut step = |layer: &mut Vec<usize>| {
-            let mean = |at: usize| {
-                let near = near.get(at).filter(|near| !near.is_empty());
+            let mean = |node: usize| {
+                let near = near.get(node).filter(|near| !near.is_empty());
                 let sum = |near: &Vec<usize>| {
                     near.iter()
                         .filter_map(|&other| place.get(other))
                         .sum::<f32>()
                 };
                 near.map_or_else(
-                    || place.get(at).copied().unwrap_or(0.0),
+                    || place.get(node).copied().unwrap_or(0.0),
                     |near| sum(near) / near.len() as f32,
                 )
             };
-            let mut by_mean: Vec<(f32, usize)> = layer.iter().map(|&at| (mean(at), at)).collect();
+            let mut by_mean: Vec<(f32, usize)> =
+                layer.iter().map(|&node| (mean(node), node)).collect();
             by_mean.sort_by(|a, b| a.0.total_cmp(&b.0));
-            *layer = by_mean.into_iter().map(|(_, at)| at).collect();
+            *layer = by_mean.into_iter().map(|(_, node)| node).collect();
             put(layer, &mut place);
         };
         if sweep % 2 == 0 {

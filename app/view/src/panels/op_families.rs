@@ -56,7 +56,7 @@ pub fn families(rows: &[OpRow]) -> Vec<OpFamily<'_>> {
     for (number, row) in rows.iter().enumerate() {
         let name = without_number(&row.name);
         let place = row.source.as_deref().filter(|_| row.is_custom_call);
-        let at = *index
+        let family = *index
             .entry((name, &*row.category, place))
             .or_insert_with(|| {
                 families.push(OpFamily {
@@ -67,9 +67,9 @@ pub fn families(rows: &[OpRow]) -> Vec<OpFamily<'_>> {
                 });
                 families.len() - 1
             });
-        families[at].rows.push(row);
-        families[at].places.push(number);
-        families[at].self_time_ps += row.self_time_ps;
+        families[family].rows.push(row);
+        families[family].places.push(number);
+        families[family].self_time_ps += row.self_time_ps;
     }
     families.sort_by_key(|family| Reverse(family.self_time_ps));
     families

@@ -87,8 +87,8 @@ pub fn is_library(file: &str) -> bool {
 
 /// The innermost frame of the program's own code; the innermost of all where there is none.
 pub fn own_frame(stack: &[SourcePlace]) -> Option<&SourcePlace> {
-    let own = stack.iter().find(|frame| !is_library(&frame.file));
-    own.or(stack.first())
+    let of_user = stack.iter().find(|frame| !is_library(&frame.file));
+    of_user.or(stack.first())
 }
 
 /// The stack of an op, innermost frame first: as recorded, else from its program, else its line alone.
@@ -195,14 +195,14 @@ pub fn locate(file: &str, prefixes: &[SourcePrefix], folder: &Path) -> Option<Pa
 /// What to replace in recorded paths so that `file` is found in a folder: as much of its recorded path as possible is kept
 /// below it.
 pub fn prefix_to(file: &str, folder: &Path) -> Option<SourcePrefix> {
-    let after_slashes = file.match_indices(['/', '\\']).map(|(at, _)| at + 1);
+    let after_slashes = file.match_indices(['/', '\\']).map(|(begin, _)| begin + 1);
     let mut begins = std::iter::once(0).chain(after_slashes);
-    let at = begins.find(|&at| {
-        let rest = file.get(at..).unwrap_or_default();
+    let begin = begins.find(|&begin| {
+        let rest = file.get(begin..).unwrap_or_default();
         !rest.is_empty() && !rest.starts_with(['/', '\\']) && folder.join(rest).is_file()
     })?;
     Some(SourcePrefix {
-        old: file.get(..at)?.to_owned(),
+        old: file.get(..begin)?.to_owned(),
         new: folder.to_owned(),
     })
 }

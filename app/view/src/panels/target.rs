@@ -57,7 +57,7 @@ impl RowTarget {
                 .columns
                 .iter()
                 .position(|column| column.id == id)
-                .and_then(|at| row.get(at))
+                .and_then(|index| row.get(index))
         };
         let int = |id: &str| {
             if let Some(&Cell::Int(ps)) = cell(id) {
@@ -84,8 +84,8 @@ impl RowTarget {
                 Picos::from_ps(length.max(1)),
             )));
         }
-        if let Some(at) = int("peak_at_ps") {
-            return Some(Self::moment(&trace.model, at));
+        if let Some(time) = int("peak_at_ps") {
+            return Some(Self::moment(&trace.model, time));
         }
         let program = text("program");
         let named = NAMES
@@ -112,24 +112,24 @@ impl RowTarget {
             let program = model.op(model.label(*label).op?).program?;
             Some(model.program_title(program))
         };
-        let own: BTreeSet<LabelId> = labels
+        let of_program: BTreeSet<LabelId> = labels
             .iter()
             .copied()
             .filter(|label| program.is_some() && title_of(label).as_deref() == program)
             .collect();
-        let labels = if own.is_empty() {
+        let labels = if of_program.is_empty() {
             labels.iter().copied().collect()
         } else {
-            own
+            of_program
         };
         (!labels.is_empty()).then(|| Self::Slices(HighlightedLabels::new(name, labels)))
     }
 
     /// A range around a point in time.
-    fn moment(model: &TraceModel, at: i64) -> Self {
+    fn moment(model: &TraceModel, time_ps: i64) -> Self {
         let around = Picos::from_ps((model.extent().dur().ps() / AROUND_MOMENT).max(2));
         Self::Range(TimeRange::at(
-            Timestamp::from_ps(at.saturating_sub(around.ps() / 2)),
+            Timestamp::from_ps(time_ps.saturating_sub(around.ps() / 2)),
             around,
         ))
     }

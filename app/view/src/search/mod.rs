@@ -62,20 +62,20 @@ impl SearchResults {
         forth: bool,
     ) -> Option<(usize, SliceId)> {
         let count = self.slices.len();
-        let at = self.place(model, from);
-        let next = match (at, forth) {
+        let place = self.place(model, from);
+        let next = match (place, forth) {
             _ if count == 0 => return None,
             (None, true) => 0,
             (None, false) => count - 1,
-            (Some(at), true) => (at + 1) % count,
-            (Some(at), false) => (at + count - 1) % count,
+            (Some(place), true) => (place + 1) % count,
+            (Some(place), false) => (place + count - 1) % count,
         };
         Some((next + 1, self.slices[next]))
     }
 
     /// The number of a listed slice, counted from 1.
     pub fn number(&self, model: &TraceModel, slice: Option<SliceId>) -> Option<usize> {
-        self.place(model, slice).map(|at| at + 1)
+        self.place(model, slice).map(|place| place + 1)
     }
 
     fn place(&self, model: &TraceModel, slice: Option<SliceId>) -> Option<usize> {
@@ -142,18 +142,18 @@ fn collect(
         .collect();
     let of_chunk = |(track, rows)| {
         progress.check().map_err(|error| error.to_string())?;
-        let mut found = with_labels(model, rows, labels);
+        let mut slices = with_labels(model, rows, labels);
         if let Some(query) = limits {
-            found.retain(|&slice| query.allows(length(model, track, slice)));
+            slices.retain(|&slice| query.allows(length(model, track, slice)));
         }
-        Ok(found)
+        Ok(slices)
     };
-    let found: Vec<Vec<SliceId>> = chunks
+    let by_chunk: Vec<Vec<SliceId>> = chunks
         .into_par_iter()
         .map(of_chunk)
         .collect::<Result<_, String>>()?;
-    let total = found.iter().map(Vec::len).sum();
-    let FirstSlices { in_time, by_id } = first_in_time(model, &found, LISTED);
+    let total = by_chunk.iter().map(Vec::len).sum();
+    let FirstSlices { in_time, by_id } = first_in_time(model, &by_chunk, LISTED);
     Ok(SearchResults {
         slices: in_time,
         highlighted: Highlighted::new(model, by_id),
@@ -164,16 +164,16 @@ fn collect(
 /// The slices with wanted labels. Which rows match cannot be predicted, so each is written and only counted if it does.
 fn with_labels(model: &TraceModel, rows: Range<usize>, labels: &[bool]) -> Vec<SliceId> {
     const BLOCK: usize = 256;
-    let mut found = Vec::new();
+    let mut slices = Vec::new();
     for from in rows.clone().step_by(BLOCK) {
         let (mut matching, mut count) = ([SliceId::from_index(0); BLOCK], 0);
         for (row, label) in (from..).zip(model.labels_of(from..(from + BLOCK).min(rows.end))) {
             matching[count] = SliceId::from_index(row);
             count += usize::from(labels[label.index()]);
         }
-        found.extend_from_slice(&matching[..count]);
+        slices.extend_from_slice(&matching[..count]);
     }
-    found
+    slices
 }
 
 /// The length that lists show.

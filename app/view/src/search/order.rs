@@ -20,15 +20,15 @@ pub enum OrderBy {
 pub fn order(
     model: &TraceModel,
     tree: &TrackTree,
-    found: &SearchResults,
+    results: &SearchResults,
     by: OrderBy,
     descending: bool,
     progress: &Progress,
 ) -> Result<Vec<u32>, String> {
-    let slice = |at: u32| {
-        found
+    let slice = |number: u32| {
+        results
             .slices
-            .get(at as usize)
+            .get(number as usize)
             .map(|&slice| model.slice(slice))
     };
     let names = if by == OrderBy::Name {
@@ -51,10 +51,10 @@ pub fn order(
             *slot = rank;
         }
     }
-    let key = |at: u32| -> i64 {
-        let Some(slice) = slice(at) else { return 0 };
+    let key = |number: u32| -> i64 {
+        let Some(slice) = slice(number) else { return 0 };
         match by {
-            OrderBy::Time => i64::from(at),
+            OrderBy::Time => i64::from(number),
             OrderBy::Duration => measured_range(slice, model).dur().ps(),
             OrderBy::Name => names
                 .get(slice.label_id().index())
@@ -65,12 +65,12 @@ pub fn order(
                 .map_or(0, |&rank| rank as i64),
         }
     };
-    let keys: Vec<i64> = (0..found.slices.len() as u32).map(key).collect();
+    let keys: Vec<i64> = (0..results.slices.len() as u32).map(key).collect();
     progress.check().map_err(|error| error.to_string())?;
-    let mut order: Vec<u32> = (0..found.slices.len() as u32).collect();
-    let key = |at: &u32| keys.get(*at as usize).copied().unwrap_or(0);
+    let mut order: Vec<u32> = (0..results.slices.len() as u32).collect();
+    let key = |number: &u32| keys.get(*number as usize).copied().unwrap_or(0);
     if descending {
-        order.sort_by_key(|at| Reverse(key(at)));
+        order.sort_by_key(|number| Reverse(key(number)));
     } else {
         order.sort_by_key(key);
     }
@@ -80,24 +80,24 @@ pub fn order(
 /// For each label, the alphabetical rank of its name; equal names have the same rank.
 fn ranks_of_names(model: &TraceModel) -> Vec<u32> {
     let labels = model.labels();
-    let name = |at: u32| {
+    let name = |index: u32| {
         labels
-            .get(at as usize)
+            .get(index as usize)
             .map_or("", |label| model.str(label.name))
     };
     let mut order: Vec<u32> = (0..labels.len() as u32).collect();
     order.sort_by(|&a, &b| name(a).cmp(name(b)));
     let mut ranks = vec![0; labels.len()];
     let mut rank = 0;
-    for (i, &at) in order.iter().enumerate() {
+    for (i, &index) in order.iter().enumerate() {
         if i > 0
             && order
                 .get(i - 1)
-                .is_some_and(|&before| name(before) != name(at))
+                .is_some_and(|&before| name(before) != name(index))
         {
             rank += 1;
         }
-        if let Some(slot) = ranks.get_mut(at as usize) {
+        if let Some(slot) = ranks.get_mut(index as usize) {
             *slot = rank;
         }
     }

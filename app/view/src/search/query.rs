@@ -82,8 +82,8 @@ impl Query {
         if let Some(rest) = word
             .strip_prefix("duration")
             .or_else(|| word.strip_prefix("dur"))
-            && let Some(at) = rest.find(['<', '>', ':', '='])
-            && at == 0
+            && let Some(operator) = rest.find(['<', '>', ':', '='])
+            && operator == 0
         {
             return self.add_duration(rest);
         }
@@ -201,7 +201,7 @@ impl QueryTerm {
         }
         while let Some(id) = group {
             let around = model.group(id);
-            let found = match (self.field, around.kind) {
+            let fits = match (self.field, around.kind) {
                 (Some("core"), GroupKind::TensorCore { ordinal } | GroupKind::Gpu { ordinal }) => {
                     match &self.pattern {
                         // 1 must not match 12.
@@ -212,7 +212,7 @@ impl QueryTerm {
                 (Some("core"), _) => false,
                 _ => self.pattern.is_in(model.str(around.name)),
             };
-            if found {
+            if fits {
                 return true;
             }
             group = around.parent;

@@ -98,7 +98,10 @@ impl ViewState {
 
     /// Adds the rows of a query as a track, unless they are one.
     pub(super) fn add_query(&mut self, query: &QueryTrack) -> DerivedTrack {
-        let known = self.queries.iter().position(|own| own == query);
+        let known = self
+            .queries
+            .iter()
+            .position(|known_query| known_query == query);
         let number = known.unwrap_or(self.queries.len());
         if known.is_none() {
             self.queries.push(query.clone());

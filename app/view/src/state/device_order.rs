@@ -43,8 +43,9 @@ impl DeviceOrder {
 
     /// The devices in the order of an axis; none for other orders, and for an axis that the run does not have.
     pub fn along(self, places: &[DevicePlaces]) -> Vec<GroupId> {
-        let own = places.iter().find(|places| self == Self::Axis(places.axis));
-        own.map(|places| places.devices.iter().map(|&(device, _)| device))
+        let axis_places = places.iter().find(|places| self == Self::Axis(places.axis));
+        axis_places
+            .map(|places| places.devices.iter().map(|&(device, _)| device))
             .into_iter()
             .flatten()
             .collect()
@@ -54,7 +55,7 @@ impl DeviceOrder {
     /// and that of an axis.
     pub fn of(self, balance: &BalanceReport) -> Vec<GroupId> {
         let late = balance.late().map_or_else(Vec::new, |late| late.devices);
-        let is_late = |load: &DeviceLoad| late.iter().any(|own| own.group == load.group);
+        let is_late = |load: &DeviceLoad| late.iter().any(|device| device.group == load.group);
         let key = |load: &DeviceLoad| match self {
             Self::Host | Self::Axis(_) => (false, None),
             Self::Lateness => (is_late(load), load.awaited_ps),

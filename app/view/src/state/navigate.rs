@@ -121,14 +121,14 @@ fn neighbour_of(model: &TraceModel, selected: SliceId, neighbour: Neighbour) -> 
 
 /// The slice of the same name on the same track that begins next, or began last.
 fn of_same_name(model: &TraceModel, selected: SliceId, forth: bool) -> Option<SliceId> {
-    let own = model.slice(selected);
-    let name = model.label(own.label_id()).name;
+    let here = model.slice(selected);
+    let name = model.label(here.label_id()).name;
     let place = |slice: SliceRef<'_>| (slice.start(), slice.id());
     let is_wanted = |slice: &SliceRef<'_>| {
         let is_beyond = if forth {
-            place(*slice) > place(own)
+            place(*slice) > place(here)
         } else {
-            place(*slice) < place(own)
+            place(*slice) < place(here)
         };
         is_beyond && model.label(slice.label_id()).name == name
     };
@@ -143,7 +143,7 @@ fn of_same_name(model: &TraceModel, selected: SliceId, forth: bool) -> Option<Sl
             rows.rev().find(is_wanted)
         }
     };
-    let all = model.lanes(own.track()).iter().filter_map(nearest);
+    let all = model.lanes(here.track()).iter().filter_map(nearest);
     if forth {
         all.min_by_key(|&slice| place(slice))
     } else {

@@ -40,7 +40,7 @@ pub fn first_view(model: &TraceModel) -> Viewport {
     const LITTLE: f64 = 0.5;
     let extent = model.extent();
     let of_devices = device_activity(model)
-        .filter(|own| own.dur().as_ps_f64() <= LITTLE * extent.dur().as_ps_f64());
+        .filter(|range| range.dur().as_ps_f64() <= LITTLE * extent.dur().as_ps_f64());
     Viewport::fit(of_devices.unwrap_or(extent))
 }
 

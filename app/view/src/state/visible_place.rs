@@ -22,9 +22,9 @@ impl ViewState {
             }
             C::Show(range) => self.place.time = Viewport::of(*range).clamped(extent),
             C::Look { time, .. } => self.place.time = *time,
-            C::Center(at) => {
+            C::Center(time) => {
                 let middle = self.place.time.time_at(0.5);
-                let share = (*at - middle).as_ps_f64() / self.place.time.span_ps();
+                let share = (*time - middle).as_ps_f64() / self.place.time.span_ps();
                 self.place.time = self.place.time.panned(share).clamped(extent);
             }
             C::RevealTrack(track) => self.reveal_track = Some(TreeItem::Track(*track)),

@@ -64,10 +64,10 @@ pub fn heading_of(slice: SliceRef<'_>) -> Cow<'_, str> {
 /// In which step a slice begins. A host runs ahead of its devices: what it does for a step, it does while they run an
 /// earlier one, so both are named.
 pub fn step_of(bands: &[StepBand], model: &TraceModel, slice: SliceRef<'_>) -> Option<String> {
-    let own = slice.attr(SliceAttr::StepNum).map(|own| own.to_string());
+    let step = slice.attr(SliceAttr::StepNum).map(|step| step.to_string());
     let band = step_at(bands, slice.start()).and_then(|place| bands.get(place));
     let Some(band) = band else {
-        return own.map(|own| format!("Step {own}"));
+        return step.map(|step| format!("Step {step}"));
     };
     let is_on_device = matches!(
         model.group(slice.track_ref().group).kind,
@@ -75,10 +75,10 @@ pub fn step_of(bands: &[StepBand], model: &TraceModel, slice: SliceRef<'_>) -> O
     );
     let is_of_band = is_on_device || band.is_of_host;
     let running = band.short_name();
-    Some(match own {
-        Some(own) if own == running => band.name(),
-        Some(own) if is_of_band => format!("{}, recorded as step {own}", band.name()),
-        Some(own) => format!("Step {own} on the host, while the device runs step {running}"),
+    Some(match step {
+        Some(step) if step == running => band.name(),
+        Some(step) if is_of_band => format!("{}, recorded as step {step}", band.name()),
+        Some(step) => format!("Step {step} on the host, while the device runs step {running}"),
         None if is_of_band => band.name(),
         None => format!("while the device runs step {running}"),
     })
@@ -134,17 +134,17 @@ pub fn in_sight(bands: &[StepBand], range: TimeRange) -> &[StepBand] {
     let start = bands[..end]
         .iter()
         .rposition(|band| band.range.end <= range.start)
-        .map_or(0, |at| at + 1);
+        .map_or(0, |last| last + 1);
     &bands[start..end]
 }
 
 /// The place of the step at a time; of two, that of the one that begins later.
-pub fn step_at(bands: &[StepBand], at: Timestamp) -> Option<usize> {
-    let end = bands.partition_point(|band| band.range.start <= at);
+pub fn step_at(bands: &[StepBand], time: Timestamp) -> Option<usize> {
+    let end = bands.partition_point(|band| band.range.start <= time);
     // Steps overlap a little, because cores do not begin at the same time.
     (end.saturating_sub(2)..end)
         .rev()
-        .find(|&place| at < bands[place].range.end)
+        .find(|&place| time < bands[place].range.end)
 }
 
 /// The category whose colour a step part has.

@@ -273,8 +273,12 @@ impl ColumnGrid {
     }
 
     fn time_of(self, since_origin: i128) -> Timestamp {
-        let at = since_origin + i128::from(self.origin.ps());
-        Timestamp::from_ps(i64::try_from(at).unwrap_or(if at < 0 { i64::MIN } else { i64::MAX }))
+        let time_ps = since_origin + i128::from(self.origin.ps());
+        Timestamp::from_ps(i64::try_from(time_ps).unwrap_or(if time_ps < 0 {
+            i64::MIN
+        } else {
+            i64::MAX
+        }))
     }
 
     /// Times that divide the tile of a column into pieces, and which part of a piece lies in which column. Pieces are as
@@ -326,8 +330,8 @@ impl ColumnGrid {
     }
 
     /// The column at a time.
-    pub fn column_at(self, at: Timestamp) -> i64 {
-        let since = i128::from(at.ps()).saturating_sub(i128::from(self.origin.ps()));
+    pub fn column_at(self, time: Timestamp) -> i64 {
+        let since = i128::from(time.ps()).saturating_sub(i128::from(self.origin.ps()));
         i64::try_from((since << 32).div_euclid(self.length)).unwrap_or(i64::MAX)
     }
 }

@@ -27,7 +27,7 @@ impl CounterPeaks {
 
     /// The maximum in a range.
     pub fn largest(&self, range: std::ops::Range<usize>) -> Option<f64> {
-        let at = self.peaks.largest(range, |i| self.values.get(i).copied())?;
-        self.values.get(at).copied()
+        let index = self.peaks.largest(range, |i| self.values.get(i).copied())?;
+        self.values.get(index).copied()
     }
 }

@@ -89,13 +89,13 @@ impl MinimapDensity {
 /// The mean of one of so many equal pieces of some columns.
 fn mean_within(columns: &[f32], piece: usize, pieces: usize) -> f32 {
     let [from, to] =
-        [piece, piece + 1].map(|at| at as f64 * columns.len() as f64 / pieces.max(1) as f64);
-    let own = columns
+        [piece, piece + 1].map(|edge| edge as f64 * columns.len() as f64 / pieces.max(1) as f64);
+    let covered = columns
         .iter()
         .enumerate()
         .take(to.ceil() as usize)
         .skip(from as usize);
-    let weighted = own.map(|(i, &share)| {
+    let weighted = covered.map(|(i, &share)| {
         f64::from(share) * (to.min(i as f64 + 1.0) - from.max(i as f64)).max(0.0)
     });
     (weighted.sum::<f64>() / (to - from).max(f64::MIN_POSITIVE)) as f32
@@ -103,9 +103,10 @@ fn mean_within(columns: &[f32], piece: usize, pieces: usize) -> f32 {
 
 /// Where columns begin and end.
 fn ends(extent: TimeRange) -> impl Iterator<Item = Timestamp> {
-    let at = move |column: usize| i128::from(extent.dur().ps()) * column as i128 / COLUMNS as i128;
+    let offset =
+        move |column: usize| i128::from(extent.dur().ps()) * column as i128 / COLUMNS as i128;
     (0..=COLUMNS).map(move |column| {
-        extent.start + Picos::from_ps(i64::try_from(at(column)).unwrap_or(i64::MAX))
+        extent.start + Picos::from_ps(i64::try_from(offset(column)).unwrap_or(i64::MAX))
     })
 }
 
@@ -119,7 +120,7 @@ impl CategorySums {
         let color = |slice: SliceRef<'_>| colors.get(slice.label_id().index()).copied();
         for slice in pausing(model.slices_on(track)) {
             let [from, to] = [slice.range().start, slice.range().end]
-                .map(|at| (at - extent.start).as_ps_f64() * scale);
+                .map(|time| (time - extent.start).as_ps_f64() * scale);
             // The time of children does not count for the parent.
             let parent = slice.parent().and_then(color).map(|color| (color, -1.0));
             for (color, sign) in color(slice)
@@ -142,7 +143,7 @@ impl CategorySums {
     }
 
     fn columns(&mut self, color: ColorKey) -> &mut Vec<f32> {
-        let at = self
+        let index = self
             .0
             .iter()
             .position(|(other, _)| *other == color)
@@ -150,7 +151,7 @@ impl CategorySums {
                 self.0.push((color, vec![0.0; COLUMNS]));
                 self.0.len() - 1
             });
-        &mut self.0[at].1
+        &mut self.0[index].1
     }
 
     fn mean(mut self, tracks: u32) -> Vec<(ColorKey, Vec<f32>)> {

@@ -48,7 +48,7 @@ fn fullest_lane(model: &TraceModel, track: TrackId) -> Option<usize> {
         .lanes(track)
         .iter()
         .enumerate()
-        .max_by_key(|&(at, lane)| (lane.len(), Reverse(at)))?;
+        .max_by_key(|&(index, lane)| (lane.len(), Reverse(index)))?;
     Some(model.first_lane_index(track) + fullest)
 }
 
@@ -110,8 +110,8 @@ impl BusyThreads {
         }
         if ends.iter().map(Vec::len).sum::<usize>() > 2 * Self::MOST_EXACT {
             let step = (model.extent().dur().ps() / Self::MOST_EXACT as i64).max(1);
-            for (at, _) in pausing(ends.iter_mut().flatten()) {
-                *at -= at.rem_euclid(step);
+            for (time, _) in pausing(ends.iter_mut().flatten()) {
+                *time -= time.rem_euclid(step);
             }
         }
         // Those of each track are in order.
@@ -132,14 +132,14 @@ impl BusyThreads {
             sum: 0,
         };
         for same in pausing(ends.chunk_by(|a, b| a.0 == b.0)) {
-            let Some(&(at, _)) = same.first() else {
+            let Some(&(time, _)) = same.first() else {
                 continue;
             };
             let by: i32 = same.iter().map(|(_, by)| by).sum();
-            let passed = at - now.at;
+            let passed = time - now.at;
             let threads = now.threads.saturating_add_signed(by);
             now = BusyChange {
-                at,
+                at: time,
                 threads,
                 any: now.any + if now.threads > 0 { passed } else { 0 },
                 sum: now
@@ -161,12 +161,12 @@ impl BusyThreads {
     }
 
     /// Busy picoseconds before a time: of any thread, and the sum over all.
-    fn until(&self, at: i64) -> (i64, i64) {
-        let next = self.changes.partition_point(|change| change.at <= at);
+    fn until(&self, time: i64) -> (i64, i64) {
+        let next = self.changes.partition_point(|change| change.at <= time);
         let Some(last) = next.checked_sub(1).and_then(|last| self.changes.get(last)) else {
             return (0, 0);
         };
-        let passed = at - last.at;
+        let passed = time - last.at;
         let any = if last.threads > 0 { passed } else { 0 };
         (
             last.any + any,

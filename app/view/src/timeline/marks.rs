@@ -27,8 +27,8 @@ pub struct TimeArea {
 }
 
 impl TimeArea {
-    pub fn x_of(&self, at: Timestamp) -> f32 {
-        let share = self.time.fraction(at).clamp(-4.0, 5.0);
+    pub fn x_of(&self, time: Timestamp) -> f32 {
+        let share = self.time.fraction(time).clamp(-4.0, 5.0);
         self.left + (share * f64::from(self.width)) as f32
     }
 
@@ -78,7 +78,7 @@ impl TimeArea {
         let usual = self.usual_width(bands);
         let wide = widest_name(bands) + 8.0;
         let (every, least) = (neighbours_per_label(usual, wide) as u32, least_width(usual));
-        for (at, band) in bands.iter().enumerate() {
+        for (index, band) in bands.iter().enumerate() {
             let (left, right) = self.ends(band.range);
             let (is_wide, is_drawn) = (right - left >= wide, right - left >= least);
             let is_named = is_wide || band.number.is_multiple_of(every);
@@ -103,7 +103,7 @@ impl TimeArea {
             let is_long = every > 1 && !is_wide;
             let end = if is_long { self.right() } else { right };
             let covers = |text: &str| {
-                let after = bands[at + 1..].iter().map(|band| self.ends(band.range));
+                let after = bands[index + 1..].iter().map(|band| self.ends(band.range));
                 let mut below = after.take_while(|ends| ends.0 < x + width_of(text, FONT));
                 is_long && below.any(|(left, right)| right - left >= wide)
             };
@@ -185,16 +185,16 @@ impl TimeArea {
                 && state.mark_tracks.contains(&track)
             {
                 let (top, height) = (self.top + row.y, row.height);
-                let own = Self {
+                let narrowed = Self {
                     top,
                     height,
                     ..*self
                 };
-                own.fill(drawing, self.ends(mark), ink);
+                narrowed.fill(drawing, self.ends(mark), ink);
             }
         }
-        for at in [mark.start, mark.end] {
-            self.line(drawing, self.x_of(at), ColorRole::Accent);
+        for time in [mark.start, mark.end] {
+            self.line(drawing, self.x_of(time), ColorRole::Accent);
         }
     }
 

@@ -51,13 +51,13 @@ impl MaximumIndex {
     ) -> Option<usize> {
         let mut best: Option<u32> = None;
         let mut keep = |members: &mut dyn Iterator<Item = u32>| {
-            let found = larger(best.into_iter().chain(members), &value);
-            best = found;
+            let largest = larger(best.into_iter().chain(members), &value);
+            best = largest;
         };
         let (mut start, mut end) = (range.start, range.end);
         let mut tail: Vec<Vec<u32>> = Vec::new();
         for level in 0..=self.levels.len() {
-            let at = |member: usize| match level
+            let largest_of = |member: usize| match level
                 .checked_sub(1)
                 .and_then(|below| self.levels.get(below))
             {
@@ -67,11 +67,11 @@ impl MaximumIndex {
             // The values at both ends that are not in whole chunks of the next level.
             let (inner, outer) = (start.div_ceil(FOLD), end / FOLD);
             if level == self.levels.len() || inner >= outer {
-                keep(&mut (start..end).filter_map(at));
+                keep(&mut (start..end).filter_map(largest_of));
                 break;
             }
-            keep(&mut (start..inner * FOLD).filter_map(at));
-            tail.push((outer * FOLD..end).filter_map(at).collect());
+            keep(&mut (start..inner * FOLD).filter_map(largest_of));
+            tail.push((outer * FOLD..end).filter_map(largest_of).collect());
             (start, end) = (inner, outer);
         }
         for members in tail.into_iter().rev() {

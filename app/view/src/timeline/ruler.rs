@@ -37,9 +37,9 @@ impl TimeRuler {
         (base != Picos::ZERO).then(text)
     }
 
-    fn label(&self, at: Timestamp) -> String {
-        let text = self.format.tick(at - self.base, self.step);
-        if self.base != Timestamp::ZERO && at >= self.base {
+    fn label(&self, time: Timestamp) -> String {
+        let text = self.format.tick(time - self.base, self.step);
+        if self.base != Timestamp::ZERO && time >= self.base {
             format!("+{text}")
         } else {
             text
@@ -54,11 +54,11 @@ impl TimeRuler {
             drawing.line((x, bottom - height), (x, bottom), ColorRole::Edge, 1.0);
             if tick.major {
                 let text = self.label(tick.at);
-                let own = (x + 4.0, x + 4.0 + width_of(&text, FONT));
+                let extent = (x + 4.0, x + 4.0 + width_of(&text, FONT));
                 // A truncated number would be read as another number.
-                if own.0 >= area.left && own.1 <= area.right() && is_beside(own, covered) {
+                if extent.0 >= area.left && extent.1 <= area.right() && is_beside(extent, covered) {
                     let (y, color) = (bottom - 11.0, ColorRole::TextWeak);
-                    drawing.text(own.0, y, Anchor::Start, FONT, color, &text);
+                    drawing.text(extent.0, y, Anchor::Start, FONT, color, &text);
                 }
             }
         }
@@ -78,10 +78,10 @@ fn sharp(area: &TimeArea, tick: &Tick) -> f32 {
     area.x_of(tick.at).round() + 0.5
 }
 
-fn is_beside(own: (f32, f32), covered: &[(f32, f32)]) -> bool {
+fn is_beside(extent: (f32, f32), covered: &[(f32, f32)]) -> bool {
     covered
         .iter()
-        .all(|other| own.1 < other.0 || other.1 < own.0)
+        .all(|other| extent.1 < other.0 || other.1 < extent.0)
 }
 
 #[cfg(test)]

@@ -82,9 +82,15 @@ pub fn counters(
         let mut write = |y: f32, end: &str, value: f64| {
             // The ends of the scale are not values at the left edge; a scale may begin with a 0 that is no value at all.
             let end = if is_range && value != 0.0 { end } else { "" };
-            let at = (corner.0.max(0.0) + 4.0, corner.1 + counter.top + y);
+            let position = (corner.0.max(0.0) + 4.0, corner.1 + counter.top + y);
             let text = format!("{end}{}", counter_value(value, unit));
-            drawing.label(at, Anchor::Start, 0.9 * FONT, ColorRole::TextWeak, &text);
+            drawing.label(
+                position,
+                Anchor::Start,
+                0.9 * FONT,
+                ColorRole::TextWeak,
+                &text,
+            );
         };
         write(counter.y(1.0) + 0.6 * FONT, "max ", counter.max);
         if counter.max > counter.min && counter.height > 34.0 {
@@ -98,8 +104,8 @@ fn counter_steps(drawing: &mut Drawing, counter: &CounterBox, (left, top): Drawi
     let bars = |height: &dyn Fn(f32) -> f32| -> Bars {
         let bar = |step: &crate::timeline::layout::CounterStep| {
             let y = counter.y(step.level);
-            let at = (left + step.left, top + counter.top + y - 1.0);
-            (at, ((step.right - step.left).max(1.0), height(y)))
+            let corner = (left + step.left, top + counter.top + y - 1.0);
+            (corner, ((step.right - step.left).max(1.0), height(y)))
         };
         counter.steps.iter().map(bar).collect()
     };

@@ -154,14 +154,14 @@ impl LaneTiles {
             return;
         };
         let grid = self.grid;
-        let tile_at = |at| grid.column_at(at).div_euclid(TILE_COLUMNS as i64);
+        let tile_at = |time| grid.column_at(time).div_euclid(TILE_COLUMNS as i64);
         let first = tile_at(range.start);
         let last = tile_at(range.end).max(first);
         let mut strips = self
             .strips
             .remove(&(lane, row.lanes.len()))
             .unwrap_or_default();
-        let at = strips
+        let index = strips
             .iter()
             .position(|strip| strip.grid == grid)
             .unwrap_or_else(|| {
@@ -174,7 +174,7 @@ impl LaneTiles {
                 });
                 strips.len() - 1
             });
-        let mut strip = strips.swap_remove(at);
+        let mut strip = strips.swap_remove(index);
         strip.used = self.frame;
         for number in first..=last {
             if let Some(tile) = strip.tiles.get(&number) {

@@ -281,10 +281,10 @@ fn kinds(
         .track_ids()
         .filter(|&track| model.track(track).kind == TrackKind::AsyncOps);
     let mut beside = beside.flat_map(|track| model.slices_on(track));
-    if let Some(at) = kinds.iter().position(|(color, _)| *color == collective)
+    if let Some(index) = kinds.iter().position(|(color, _)| *color == collective)
         && beside.any(|slice| colors.get(slice.label_id().index()) == Some(&collective))
     {
-        kinds.insert(at + 1, (ColorKey::IN_FLIGHT, "Collective in flight"));
+        kinds.insert(index + 1, (ColorKey::IN_FLIGHT, "Collective in flight"));
     }
     if colors.contains(&ColorKey::COMPILATION) {
         kinds.push((ColorKey::COMPILATION, "Compilation"));

@@ -219,7 +219,7 @@ impl std::fmt::Display for Place {
                 write!(text, "&devices=grid-{axis}")?;
             }
             order => {
-                let named = ORDERS.iter().find(|(own, _)| Some(*own) == order);
+                let named = ORDERS.iter().find(|(listed, _)| Some(*listed) == order);
                 if let Some((_, name)) = named {
                     write!(text, "&devices={name}")?;
                 }
@@ -253,7 +253,7 @@ fn parts(text: &str) -> impl Iterator<Item = &str> {
 
 fn by_name<T: Copy>(all: &[(T, &str)], name: &str) -> Option<T> {
     all.iter()
-        .find(|(_, own)| *own == name)
+        .find(|(_, listed)| *listed == name)
         .map(|(one, _)| *one)
 }
 
@@ -279,8 +279,8 @@ fn written(range: TimeRange) -> String {
 
 fn range(text: &str) -> Option<TimeRange> {
     let (start, end) = text.split_once("..")?;
-    let at = |text: &str| Some(Timestamp::from_ps(text.parse::<Picos>().ok()?.ps()));
-    let (start, end) = (at(start)?, at(end)?);
+    let time = |text: &str| Some(Timestamp::from_ps(text.parse::<Picos>().ok()?.ps()));
+    let (start, end) = (time(start)?, time(end)?);
     (start < end).then(|| TimeRange::new(start, end))
 }
 

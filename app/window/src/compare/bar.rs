@@ -27,8 +27,8 @@ pub fn bar_ui(ui: &mut Ui, comparison: &TraceComparison, first: &Workspace, out:
             let is_narrow = ui.available_width() < ROOMY;
             if is_narrow {
                 let lock = ViewLock::ALL.into_iter();
-                let own = lock.filter(|(lock, ..)| *lock == comparison.link.lock);
-                let title: String = own.map(|(_, title, _)| title).collect();
+                let current = lock.filter(|(lock, ..)| *lock == comparison.link.lock);
+                let title: String = current.map(|(_, title, _)| title).collect();
                 ui.menu_button(format!("Lock: {title}"), |ui| {
                     locks_ui(ui, comparison, first, out);
                 })

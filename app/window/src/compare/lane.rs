@@ -49,13 +49,13 @@ pub fn head_ui(
         theme.text
     };
     let name = distinct(&[&own.trace.name(), &other.trace.name()]).swap_remove(0);
-    let mut at = pos2(badge.right() + 6.0, rect.center().y);
+    let mut pos = pos2(badge.right() + 6.0, rect.center().y);
     if let Some(text) = own.trace.model.badge() {
         let warning = ui.visuals().warn_fg_color;
-        let room = rect.right() - at.x;
-        at.x += elided(
+        let room = rect.right() - pos.x;
+        pos.x += elided(
             &painter,
-            at,
+            pos,
             Align2::LEFT_CENTER,
             &text,
             room,
@@ -66,9 +66,9 @@ pub fn head_ui(
     }
     let used = elided_name(
         &painter,
-        at,
+        pos,
         &name,
-        (rect.right() - at.x) * 0.62,
+        (rect.right() - pos.x) * 0.62,
         &font,
         color,
     );
@@ -81,13 +81,13 @@ pub fn head_ui(
             0 => "no steady steps".to_owned(),
             n => format!("{n} × {}", times::time_ps(steps.middle_ps as i64)),
         };
-        let at = at + vec2(used.x + 10.0, 0.0);
+        let pos = pos + vec2(used.x + 10.0, 0.0);
         elided(
             &painter,
-            at,
+            pos,
             Align2::LEFT_CENTER,
             &text,
-            (rect.right() - at.x).max(0.0),
+            (rect.right() - pos.x).max(0.0),
             &font,
             theme.text_weak,
         );
@@ -164,7 +164,7 @@ pub fn lane_ui(
         return;
     }
     let views = sides.map(Workspace::shown_time);
-    let found = deltas(alignment, [&views[0], &views[1]], canvas.width());
+    let time_deltas = deltas(alignment, [&views[0], &views[1]], canvas.width());
     // Steps of runs that are not comparable, or not compared yet, are shown side by side, without a
     // number.
     // Noise is known for single steps; for several steps the mean is judged.
@@ -173,7 +173,7 @@ pub fn lane_ui(
         let compared = compared.filter(|compared| compared.comparison.is_comparable)?;
         Some(tone_of(mean, Some(&compared.comparison)))
     };
-    for delta in &found {
+    for delta in &time_deltas {
         let tone = tone_of(delta);
         delta_ui(
             &painter,
@@ -185,9 +185,11 @@ pub fn lane_ui(
         );
     }
     selection_ui(&painter, canvas, sides, theme);
-    let pointed = response
-        .hover_pos()
-        .and_then(|at| found.iter().find(|delta| holds(delta, canvas, at)));
+    let pointed = response.hover_pos().and_then(|pointer| {
+        time_deltas
+            .iter()
+            .find(|delta| holds(delta, canvas, pointer))
+    });
     if let Some(delta) = pointed {
         ui.ctx().set_cursor_icon(CursorIcon::PointingHand);
         response.sends(
@@ -209,16 +211,8 @@ fn parts_of(compared: Option<&TraceCorrespondence>, delta: &TimeDelta) -> Vec<St
         .collect()
 }
 
-/// A shape with its change and, if there is room, the changes of its parts below.
-fn delta_ui(
-    painter: &Painter,
-    canvas: Rect,
-    delta: &TimeDelta,
-    tone: Option<DeltaTone>,
-    parts: impl FnOnce() -> Vec<String>,
-    theme: &Theme,
-) {
-    let color = theme.slice(tone.unwrap_or(DeltaTone::Noise).color());
+/// Joins the same steps of both timelines.
+fn paint_shape(painter: &Painter, canvas: Rect, delta: &TimeDelta, fill: Color32, theme: &Theme) {
     let (top, bottom) = (canvas.top() + 3.0, canvas.bottom() - 3.0);
     let x = |x: f32| canvas.left() + x;
     let gap = if delta.top.1 - delta.top.0 > 6.0 {
@@ -235,15 +229,33 @@ fn delta_ui(
     ];
     painter.add(Shape::convex_polygon(
         corners,
-        color.fill,
+        fill,
         if gap > 0.0 { border } else { Stroke::NONE },
     ));
+}
+
+/// A shape with its change and, if there is room, the changes of its parts below.
+fn delta_ui(
+    painter: &Painter,
+    canvas: Rect,
+    delta: &TimeDelta,
+    tone: Option<DeltaTone>,
+    parts: impl FnOnce() -> Vec<String>,
+    theme: &Theme,
+) {
+    let color = theme.slice(tone.unwrap_or(DeltaTone::Noise).color());
+    paint_shape(painter, canvas, delta, color.fill, theme);
     let Some(tone) = tone else { return };
     // The horizontal range inside the shape at the upper and the lower edge of the text.
-    let at = |(above, below): (f32, f32), share: f32| x(above + (below - above) * share);
+    let x_between =
+        |(above, below): (f32, f32), share: f32| canvas.left() + above + (below - above) * share;
     let edges = [(delta.top.0, delta.bottom.0), (delta.top.1, delta.bottom.1)];
-    let left = at(edges[0], 0.3).max(at(edges[0], 0.7)).max(canvas.left());
-    let right = at(edges[1], 0.3).min(at(edges[1], 0.7)).min(canvas.right());
+    let left = x_between(edges[0], 0.3)
+        .max(x_between(edges[0], 0.7))
+        .max(canvas.left());
+    let right = x_between(edges[1], 0.3)
+        .min(x_between(edges[1], 0.7))
+        .min(canvas.right());
     let mark = if tone == DeltaTone::Noise { 0.0 } else { 12.0 };
     let room = right - left - 10.0 - mark;
     let font = small_font();
@@ -321,9 +333,13 @@ fn sign_mark(painter: &Painter, center: Pos2, up: bool, color: Color32) {
 
 /// Draws a line from the selected slice above to the selected slice below.
 fn selection_ui(painter: &Painter, canvas: Rect, sides: [&Workspace; 2], theme: &Theme) {
-    let x_of = |own: &Workspace| {
-        let range = own.trace.model.slice(own.state.place.selection?).range();
-        let view = own.shown_time();
+    let x_of = |workspace: &Workspace| {
+        let range = workspace
+            .trace
+            .model
+            .slice(workspace.state.place.selection?)
+            .range();
+        let view = workspace.shown_time();
         let middle = f64::midpoint(view.fraction(range.start), view.fraction(range.end));
         Some(canvas.left() + (middle.clamp(-5.0, 5.0) * f64::from(canvas.width())) as f32)
     };
@@ -334,11 +350,11 @@ fn selection_ui(painter: &Painter, canvas: Rect, sides: [&Workspace; 2], theme: 
     }
 }
 
-fn holds(delta: &TimeDelta, canvas: Rect, at: Pos2) -> bool {
-    let share = ((at.y - canvas.top()) / canvas.height().max(1.0)).clamp(0.0, 1.0);
-    let x = at.x - canvas.left();
+fn holds(delta: &TimeDelta, canvas: Rect, pos: Pos2) -> bool {
+    let share = ((pos.y - canvas.top()) / canvas.height().max(1.0)).clamp(0.0, 1.0);
+    let x = pos.x - canvas.left();
     let edge = |above: f32, below: f32| above + (below - above) * share;
-    canvas.contains(at)
+    canvas.contains(pos)
         && edge(delta.top.0, delta.bottom.0) <= x
         && x < edge(delta.top.1, delta.bottom.1)
 }

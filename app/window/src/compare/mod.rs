@@ -221,11 +221,14 @@ impl TraceComparison {
                 return;
             }
         }
-        let own = self.of(first, side);
-        let (before, tracks) = (own.state.place, Arc::clone(&own.state.mark_tracks));
-        own.apply(command);
-        let (after, in_gesture) = (own.state.place, own.state.in_gesture());
-        let marks = after.mark != before.mark || own.state.mark_tracks != tracks;
+        let workspace = self.of(first, side);
+        let (before, tracks) = (
+            workspace.state.place,
+            Arc::clone(&workspace.state.mark_tracks),
+        );
+        workspace.apply(command);
+        let (after, in_gesture) = (workspace.state.place, workspace.state.in_gesture());
+        let marks = after.mark != before.mark || workspace.state.mark_tracks != tracks;
         let picks = matches!(
             command,
             ViewCommand::Select(_)
@@ -287,8 +290,8 @@ impl TraceComparison {
     /// Interleaved tracks share one scroll position: that of `side`, unless it has to reveal a slice.
     fn scroll_as_one(&mut self, first: &mut Workspace, side: TraceSide) {
         if self.is_interleaved {
-            let own = &self.of(first, side).state;
-            let (scroll, reveals) = (own.place.scroll, own.reveal.is_some());
+            let state = &self.of(first, side).state;
+            let (scroll, reveals) = (state.place.scroll, state.reveal.is_some());
             let other = &mut self.of(first, side.other()).state;
             other.place.scroll = scroll;
             other.reveal = other.reveal.filter(|_| !reveals);
@@ -301,8 +304,12 @@ impl TraceComparison {
         if self.link.lock == ViewLock::Free && alignment.is_empty() {
             return;
         }
-        let own = &self.of(first, side).state;
-        let (mark, view, tracks) = (own.place.mark, own.place.time, Arc::clone(&own.mark_tracks));
+        let state = &self.of(first, side).state;
+        let (mark, view, tracks) = (
+            state.place.mark,
+            state.place.time,
+            Arc::clone(&state.mark_tracks),
+        );
         let range = mark.and_then(|range| self.link.counterpart(side, &view, range, &alignment));
         let theirs = self.places.tracks(side, &tracks);
         let other = self.of(first, side.other());
@@ -344,8 +351,15 @@ impl TraceComparison {
 
     /// Keeps the partner of a selected op visible: if locked steps put it outside the view, the lock switches to ops.
     fn keep_in_sight(&mut self, first: &mut Workspace, side: TraceSide) {
-        let start =
-            |own: &Workspace| Some(own.trace.model.slice(own.state.place.selection?).range());
+        let start = |workspace: &Workspace| {
+            Some(
+                workspace
+                    .trace
+                    .model
+                    .slice(workspace.state.place.selection?)
+                    .range(),
+            )
+        };
         let other = if side == TraceSide::A {
             &self.second
         } else {
@@ -373,9 +387,12 @@ impl TraceComparison {
             compared
                 .partners
                 .partner(side, slice, traces, &compared.alignment, &self.places);
-        let starts = |own: SliceId, other: SliceId| {
-            let own = traces[side.index()].model.slice(own).start();
-            (own, traces[side.other().index()].model.slice(other).start())
+        let starts = |own_start: SliceId, other: SliceId| {
+            let own_start = traces[side.index()].model.slice(own_start).start();
+            (
+                own_start,
+                traces[side.other().index()].model.slice(other).start(),
+            )
         };
         let starts = partner.map(|partner| starts(slice, partner));
         let other = self.of(first, side.other());
@@ -384,13 +401,13 @@ impl TraceComparison {
             return false;
         };
         other.apply(&ViewCommand::Reveal(partner));
-        let Some((own, other)) = starts.filter(|_| self.link.lock == ViewLock::Op) else {
+        let Some((own_start, other)) = starts.filter(|_| self.link.lock == ViewLock::Op) else {
             return false;
         };
         self.link.offset = if side == TraceSide::A {
-            other - own
+            other - own_start
         } else {
-            own - other
+            own_start - other
         };
         true
     }
@@ -417,7 +434,9 @@ impl TraceComparison {
         if self.is_restored {
             return self.follow(first, self.link.leader, false);
         }
-        let whole = |own: &Workspace| own.state.place.time == first_view(&own.trace.model);
+        let whole = |workspace: &Workspace| {
+            workspace.state.place.time == first_view(&workspace.trace.model)
+        };
         if whole(first) && whole(&self.second) {
             self.show_steps(first, 0, self.alignment().steps().len());
         } else {

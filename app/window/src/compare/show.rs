@@ -48,8 +48,8 @@ impl TraceComparison {
             of.map_or(0.0, |estimate| estimate.median)
         };
         let labels = TraceSide::BOTH.map(|side| {
-            let own = ops().flat_map(|(row, _)| compared.partners.labels(row, side));
-            own.collect::<BTreeSet<_>>()
+            let labels = ops().flat_map(|(row, _)| compared.partners.labels(row, side));
+            labels.collect::<BTreeSet<_>>()
         });
         // The run where they take more leads: what a row is about may be a moment in the other one.
         let [a, b] = TraceSide::BOTH.map(|side| ops().map(|(_, op)| time(op, side)).sum::<f64>());
@@ -83,12 +83,13 @@ impl TraceComparison {
         // Prefers a step that has a counterpart: the longest execution may be in the warm-up.
         let in_steps = steps.steps().iter().find_map(|step| {
             let range = step.ranges[lead.index()];
-            let own = model
+            let of_track = model
                 .all_lanes()
                 .iter()
                 .flat_map(|lane| model.slices_in(lane, range))
                 .filter(|slice| slice.start() >= range.start && shown.contains(&slice.label_id()));
-            own.max_by_key(|slice| slice.measured_dur())
+            of_track
+                .max_by_key(|slice| slice.measured_dur())
                 .map(SliceRef::id)
         });
         if let Some(slice) = in_steps.or_else(|| trace.longest(&shown)) {

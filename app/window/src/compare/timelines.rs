@@ -19,21 +19,15 @@ impl TraceComparison {
     ) {
         let rect = ui.available_rect_before_wrap();
         // Timelines that move together share one minimap, one filter and one ruler.
-        let label_width = first.state.label_width;
         let shares_head = self.link.lock != ViewLock::Free;
-        let areas = if self.is_interleaved {
-            let own = TimelineHead::slim(first.state.draws(TimelineLayer::Minimap)).height();
-            areas::ComparisonAreas::interleaved(
-                rect,
-                label_width,
-                [own, if shares_head { 0.0 } else { own }],
-            )
-        } else {
-            areas::ComparisonAreas::of(rect, label_width, self.split)
-        };
+        let areas = self.areas(first, rect, shares_head);
         let rows = self.is_interleaved.then(|| {
-            let [a, b] = [&*first, &self.second]
-                .map(|own| (own.trace.tree.rows(&own.state), &*own.trace.tree));
+            let [a, b] = [&*first, &self.second].map(|workspace| {
+                (
+                    workspace.trace.tree.rows(&workspace.state),
+                    &*workspace.trace.tree,
+                )
+            });
             interleave([&a.0, &b.0], [a.1, b.1], &self.places)
         });
         let over = self.over(ui, first, &areas);
@@ -59,7 +53,7 @@ impl TraceComparison {
                 hears_keys: over.unwrap_or(self.link.focus) == side,
                 interleaved,
             };
-            let own = if side == TraceSide::A {
+            let workspace = if side == TraceSide::A {
                 &mut *first
             } else {
                 &mut self.second
@@ -69,37 +63,21 @@ impl TraceComparison {
                 .max_rect(areas.timelines[side.index()])
                 .id_salt(side.name());
             ui.scope_builder(builder, |ui| {
-                own.timeline_ui(ui, frame, Some(beside), &mut wanted);
+                workspace.timeline_ui(ui, frame, Some(beside), &mut wanted);
             });
             out.extend(
                 wanted
                     .into_iter()
                     .map(|command| AppCommand::On(side, command)),
             );
-            hovered = hovered.or(own.hovered().map(|at| (side, at)));
+            hovered = hovered.or(workspace.hovered().map(|time| (side, time)));
         }
         if hovered != self.pointer {
             // The line in the timeline that was drawn first is one frame late.
             self.pointer = hovered;
             ui.ctx().request_repaint();
         }
-        let compared = self.compared.latest();
-        for side in TraceSide::BOTH {
-            let own = if side == TraceSide::A {
-                [&*first, &self.second]
-            } else {
-                [&self.second, &*first]
-            };
-            lane::head_ui(
-                ui,
-                areas.heads[side.index()],
-                own,
-                side,
-                side == self.link.focus,
-                compared,
-                out,
-            );
-        }
+        self.heads_ui(ui, first, &areas, out);
         lane::lane_ui(
             ui,
             &areas,
@@ -114,6 +92,46 @@ impl TraceComparison {
         }
     }
 
+    fn areas(&self, first: &Workspace, rect: Rect, shares_head: bool) -> areas::ComparisonAreas {
+        let label_width = first.state.label_width;
+        if self.is_interleaved {
+            let height = TimelineHead::slim(first.state.draws(TimelineLayer::Minimap)).height();
+            areas::ComparisonAreas::interleaved(
+                rect,
+                label_width,
+                [height, if shares_head { 0.0 } else { height }],
+            )
+        } else {
+            areas::ComparisonAreas::of(rect, label_width, self.split)
+        }
+    }
+
+    fn heads_ui(
+        &self,
+        ui: &mut Ui,
+        first: &Workspace,
+        areas: &areas::ComparisonAreas,
+        out: &mut AppCommands,
+    ) {
+        let compared = self.compared.latest();
+        for side in TraceSide::BOTH {
+            let sides = if side == TraceSide::A {
+                [first, &self.second]
+            } else {
+                [&self.second, first]
+            };
+            lane::head_ui(
+                ui,
+                areas.heads[side.index()],
+                sides,
+                side,
+                side == self.link.focus,
+                compared,
+                out,
+            );
+        }
+    }
+
     /// Where `side` shows the time below the pointer, if that is over the other side.
     fn pointer_of_other(
         &self,
@@ -121,14 +139,14 @@ impl TraceComparison {
         first: &Workspace,
         alignment: &StepAlignment,
     ) -> Option<Timestamp> {
-        let (on, at) = self.pointer.filter(|(on, _)| *on == side.other())?;
+        let (on, time) = self.pointer.filter(|(on, _)| *on == side.other())?;
         let view = if on == TraceSide::A {
             first.state.place.time
         } else {
             self.second.state.place.time
         };
         self.link
-            .counterpart(on, &view, TimeRange::new(at, at), alignment)
+            .counterpart(on, &view, TimeRange::new(time, time), alignment)
             .map(|range| range.start)
     }
 
@@ -140,25 +158,27 @@ impl TraceComparison {
         first: &Workspace,
         areas: &areas::ComparisonAreas,
     ) -> Option<TraceSide> {
-        let at = ui.input(|i| i.pointer.hover_pos())?;
+        let pointer = ui.input(|i| i.pointer.hover_pos())?;
         let above = TraceSide::BOTH
             .into_iter()
-            .find(|side| areas.timelines[side.index()].contains(at));
-        let body = areas.body.filter(|body| body.contains(at));
+            .find(|side| areas.timelines[side.index()].contains(pointer));
+        let body = areas.body.filter(|body| body.contains(pointer));
         let (None, Some(body)) = (above, body) else {
             return above;
         };
         if !ui.input(|i| i.pointer.any_down() || !i.keys_down.is_empty()) {
-            self.mouse = self.side_at(first, at, body).unwrap_or(self.link.focus);
+            self.mouse = self
+                .side_at(first, pointer, body)
+                .unwrap_or(self.link.focus);
         }
         Some(self.mouse)
     }
 
-    fn side_at(&self, first: &Workspace, at: Pos2, body: Rect) -> Option<TraceSide> {
+    fn side_at(&self, first: &Workspace, pos: Pos2, body: Rect) -> Option<TraceSide> {
         let sides = [(TraceSide::A, first), (TraceSide::B, &self.second)];
         sides
             .into_iter()
-            .find(|(_, own)| own.has_row_at(at.y - body.top()))
+            .find(|(_, workspace)| workspace.has_row_at(pos.y - body.top()))
             .map(|(side, _)| side)
     }
 }

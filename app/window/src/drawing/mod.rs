@@ -43,8 +43,8 @@ pub fn chart_ui(
 
 /// The number of what is below the pointer.
 pub fn number_at(drawing: &Drawing, response: &Response) -> Option<usize> {
-    let at = response.hover_pos()? - response.rect.min;
-    drawing.number_at((at.x, at.y))
+    let pos = response.hover_pos()? - response.rect.min;
+    drawing.number_at((pos.x, pos.y))
 }
 
 /// Where the pointer is, as a share of the width.
@@ -71,8 +71,8 @@ pub fn paint(painter: &Painter, origin: Pos2, drawing: &Drawing, theme: &Theme) 
     };
     for shape in &drawing.shapes {
         match shape {
-            DrawingShape::BeginClip(at, size) => {
-                let clip = painter.clip_rect().intersect(canvas.area(*at, *size));
+            DrawingShape::BeginClip(corner, size) => {
+                let clip = painter.clip_rect().intersect(canvas.area(*corner, *size));
                 canvas.painter.set_clip_rect(clip);
             }
             DrawingShape::EndClip => canvas.painter.set_clip_rect(painter.clip_rect()),
@@ -92,8 +92,8 @@ impl DrawingCanvas<'_> {
         self.origin + vec2(x, y)
     }
 
-    fn area(&self, at: DrawingPoint, (width, height): (f32, f32)) -> Rect {
-        Rect::from_min_size(self.at(at), vec2(width, height))
+    fn area(&self, corner: DrawingPoint, (width, height): (f32, f32)) -> Rect {
+        Rect::from_min_size(self.at(corner), vec2(width, height))
     }
 
     fn color(&self, ink: Ink) -> Color32 {
@@ -102,14 +102,19 @@ impl DrawingCanvas<'_> {
 
     fn shape(&self, shape: &DrawingShape) {
         match shape {
-            DrawingShape::Rect { at, size, fill, .. } => {
-                let area = self.area(*at, *size);
+            DrawingShape::Rect {
+                at: corner,
+                size,
+                fill,
+                ..
+            } => {
+                let area = self.area(*corner, *size);
                 self.painter.rect_filled(area, 0.0, self.color(*fill));
             }
             DrawingShape::Bars { bars, fill } => {
                 let mut mesh = Mesh::default();
-                for (at, size) in bars {
-                    mesh.add_colored_rect(self.area(*at, *size), self.color(*fill));
+                for (corner, size) in bars {
+                    mesh.add_colored_rect(self.area(*corner, *size), self.color(*fill));
                 }
                 self.painter.add(Shape::mesh(mesh));
             }
@@ -138,10 +143,10 @@ impl DrawingCanvas<'_> {
                 width,
             } => {
                 let stroke = Stroke::new(*width, self.color(*color));
-                let (points, clear) = (curve.map(|at| self.at(at)), Color32::TRANSPARENT);
+                let (points, clear) = (curve.map(|point| self.at(point)), Color32::TRANSPARENT);
                 let line = CubicBezierShape::from_points_stroke(points, false, clear, stroke);
                 self.painter.add(line);
-                let tip = tip(*curve).map(|at| self.at(at)).to_vec();
+                let tip = tip(*curve).map(|point| self.at(point)).to_vec();
                 self.painter.add(Shape::line(tip, stroke));
             }
             DrawingShape::Text {
@@ -159,24 +164,24 @@ impl DrawingCanvas<'_> {
                 };
                 let (font, color) = (FontId::proportional(*size), self.color(*color));
                 let galley = self.painter.layout_no_wrap(text.clone(), font, color);
-                let own = align.anchor_size(self.at(*at), galley.size());
+                let area_of_text = align.anchor_size(self.at(*at), galley.size());
                 if *has_halo {
                     let ground = self.theme.canvas.gamma_multiply(0.8);
-                    let area = own.expand2(vec2(HALO, -HALO));
+                    let area = area_of_text.expand2(vec2(HALO, -HALO));
                     self.painter.rect_filled(area, 2.0, ground);
                 }
-                self.painter.galley(own.min, galley, color);
+                self.painter.galley(area_of_text.min, galley, color);
             }
             // These change the painter.
             DrawingShape::BeginClip(..) | DrawingShape::EndClip => {}
         }
     }
 
-    fn marker(&self, kind: MarkerKind, at: DrawingPoint, radius: f32, fill: Ink) {
+    fn marker(&self, kind: MarkerKind, pos: DrawingPoint, radius: f32, fill: Ink) {
         let fill = self.color(fill).gamma_multiply(OPACITY);
         let stroke = Stroke::new(EDGE, self.theme.canvas);
-        let corners = corners(kind, at, radius);
-        let center = self.at(at);
+        let corners = corners(kind, pos, radius);
+        let center = self.at(pos);
         self.painter.add(if corners.is_empty() {
             Shape::Circle(CircleShape {
                 center,
@@ -185,7 +190,7 @@ impl DrawingCanvas<'_> {
                 stroke,
             })
         } else {
-            let corners = corners.into_iter().map(|at| self.at(at)).collect();
+            let corners = corners.into_iter().map(|pos| self.at(pos)).collect();
             Shape::convex_polygon(corners, fill, stroke)
         });
     }

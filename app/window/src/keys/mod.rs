@@ -36,17 +36,17 @@ impl Keys {
     pub fn new(replaced: &BTreeMap<String, Vec<String>>) -> Self {
         let actions = || ACTIONS.iter().flat_map(|(_, actions)| *actions);
         let own_of = |action: &'static Action| -> Option<Vec<(Chord, &'static str)>> {
-            let own = replaced
+            let by_user = replaced
                 .get(action.id)
                 .filter(|_| action.id != LEAVE)?
                 .iter()
                 .filter_map(|text| Chord::read(text))
                 .filter(|chord| can_mean(*chord, action));
-            Some(own.map(|chord| (chord, action.id)).collect())
+            Some(by_user.map(|chord| (chord, action.id)).collect())
         };
         let all_own: Vec<_> = actions().filter_map(own_of).flatten().collect();
         let is_free =
-            |usual: &(Chord, &'static str)| !all_own.iter().any(|own| clash(*own, *usual));
+            |usual: &(Chord, &'static str)| !all_own.iter().any(|by_user| clash(*by_user, *usual));
         let usual = |action: &'static Action| {
             usual(action)
                 .map(|chord| (chord, action.id))
@@ -70,7 +70,7 @@ impl Keys {
         // Regardless of Shift and Alt, which change the speed.
         let chord = Chord::pressed(key, physical, Modifiers::NONE);
         let mut held = self.chords.iter().filter(|(_, id)| lasts(id));
-        held.find(|(own, _)| own.key == chord.key && !own.command)
+        held.find(|(pressed, _)| pressed.key == chord.key && !pressed.command)
             .map(|&(_, id)| id)
     }
 
@@ -90,8 +90,8 @@ impl Keys {
     /// Other actions that would share a key if it were assigned to `id`.
     pub fn clashes(&self, id: &str, chord: Chord) -> Vec<&'static Action> {
         let mut others: Vec<&'static str> = Vec::new();
-        for &(own, other) in &self.chords {
-            if other != id && clash((chord, id), (own, other)) && !others.contains(&other) {
+        for &(known, other) in &self.chords {
+            if other != id && clash((chord, id), (known, other)) && !others.contains(&other) {
                 others.push(other);
             }
         }
@@ -122,12 +122,12 @@ impl Keys {
                 ..
             } => {
                 let chord = Chord::pressed(*key, physical_key.unwrap_or(*key), *modifiers);
-                let found = self.chords.iter().find(|(own, _)| own.is(chord))?.1;
-                if !focus.leaves(chord, found, has_palette) {
+                let id_of_action = self.chords.iter().find(|(bound, _)| bound.is(chord))?.1;
+                if !focus.leaves(chord, id_of_action, has_palette) {
                     return None;
                 }
                 let steps = matches!(
-                    found,
+                    id_of_action,
                     "previous"
                         | "next"
                         | "previous-of-name"
@@ -137,12 +137,12 @@ impl Keys {
                         | "zoom-in-once"
                         | "zoom-out-once"
                 );
-                (!repeat || steps).then_some(found)
+                (!repeat || steps).then_some(id_of_action)
             }
             _ => None,
         };
         let mut commands = Vec::new();
-        for (at, event) in events.iter().enumerate() {
+        for (index, event) in events.iter().enumerate() {
             let Some(id) = action_of_event(event) else {
                 continue;
             };
@@ -154,7 +154,7 @@ impl Keys {
                 None => commands.extend(without_trace(id)),
             }
             if focus::opens_field(id) {
-                return (commands, at + 1);
+                return (commands, index + 1);
             }
         }
         (commands, events.len())
@@ -253,12 +253,12 @@ fn clash(a: (Chord, &str), b: (Chord, &str)) -> bool {
 pub fn typed_later(events: &mut Vec<Event>, used: usize) -> Vec<Event> {
     let is_typed = |event: &Event| matches!(event, Event::Text(_) | Event::Key { .. });
     let mut later = events.split_off(used.min(events.len()));
-    let own = later
+    let text_of_key = later
         .iter()
         .position(|event| matches!(event, Event::Text(_) | Event::Key { pressed: true, .. }))
-        .filter(|&at| matches!(later.get(at), Some(Event::Text(_))));
-    if let Some(own) = own {
-        later.remove(own);
+        .filter(|&index| matches!(later.get(index), Some(Event::Text(_))));
+    if let Some(text_of_key) = text_of_key {
+        later.remove(text_of_key);
     }
     let (typed, others) = later.into_iter().partition(is_typed);
     events.extend::<Vec<_>>(others);

@@ -16,18 +16,18 @@ pub fn remapped(
         Remap::Remove(id, chord) => {
             let rest = Keys::new(&next)
                 .of(id)
-                .filter(|own| *own != chord)
+                .filter(|kept| *kept != chord)
                 .collect();
             set(&mut next, id, rest);
         }
         Remap::Assign(id, chord) => {
             take(&mut next, id, chord);
-            let mut own: Vec<Chord> = Keys::new(&next)
+            let mut chords: Vec<Chord> = Keys::new(&next)
                 .of(id)
-                .filter(|own| !own.is(chord))
+                .filter(|kept| !kept.is(chord))
                 .collect();
-            own.push(chord);
-            set(&mut next, id, own);
+            chords.push(chord);
+            set(&mut next, id, chords);
         }
         Remap::Reset(id) => {
             next.remove(id);
@@ -43,11 +43,11 @@ pub fn remapped(
 fn take(replaced: &mut BTreeMap<String, Vec<String>>, id: &str, chord: Chord) {
     let keys = Keys::new(replaced);
     for other in keys.clashes(id, chord) {
-        let clashes = |own: &Chord| super::clash((chord, id), (*own, other.id));
+        let clashes = |known: &Chord| super::clash((chord, id), (*known, other.id));
         set(
             replaced,
             other.id,
-            keys.of(other.id).filter(|own| !clashes(own)).collect(),
+            keys.of(other.id).filter(|known| !clashes(known)).collect(),
         );
     }
 }

@@ -127,7 +127,7 @@ const SYNONYMS: &[(&str, &str)] = &[
 pub fn synonyms(id: &str) -> &'static str {
     SYNONYMS
         .iter()
-        .find(|(own, _)| *own == id)
+        .find(|(listed, _)| *listed == id)
         .map_or("", |(_, words)| words)
 }
 

@@ -80,7 +80,7 @@ impl ComparisonTables {
         let Some(table) = compared.tables.iter().find(|table| table.id == open) else {
             return;
         };
-        let names = |cell: &Cell| matches!(cell, Cell::Text(text) if selected.is_some_and(|own| is_named(text, own)));
+        let names = |cell: &Cell| matches!(cell, Cell::Text(text) if selected.is_some_and(|name| is_named(text, name)));
         let is_marked = |row: &[Cell]| row.first().is_some_and(names);
         let sorted = self.sorted.entry(table.id).or_default();
         if table.id == FIRST {
@@ -173,7 +173,7 @@ fn ops_of(comparison: &Comparison, table: &Table, row: usize) -> Vec<usize> {
                 .iter()
                 .enumerate()
                 .filter(|(_, op)| rows.get(row).is_some_and(|row| row.has(op)))
-                .map(|(at, _)| at)
+                .map(|(index, _)| index)
                 .collect()
         }
         _ => Vec::new(),

@@ -12,13 +12,13 @@ const CONTROLS: [(&str, &str); 2] = [
 
 /// The text, with the window's own controls.
 pub fn with_controls(text: &str) -> Cow<'_, str> {
-    let mut own = Cow::Borrowed(text);
+    let mut replaced = Cow::Borrowed(text);
     for (option, control) in CONTROLS {
-        if own.contains(option) {
-            own = Cow::Owned(own.replace(option, control));
+        if replaced.contains(option) {
+            replaced = Cow::Owned(replaced.replace(option, control));
         }
     }
-    own
+    replaced
 }
 
 #[cfg(test)]

@@ -44,10 +44,10 @@ pub fn fits(text: &str, words: &[String]) -> bool {
 /// Whether words of a text begin with all words, in any case.
 pub fn begins(text: &str, words: &[String]) -> bool {
     let text = text.to_lowercase();
-    let own = text.split(|c: char| !c.is_alphanumeric() && c != '-');
+    let own_words = text.split(|c: char| !c.is_alphanumeric() && c != '-');
     words
         .iter()
-        .all(|word| own.clone().any(|own| own.starts_with(word.as_str())))
+        .all(|word| own_words.clone().any(|own| own.starts_with(word.as_str())))
 }
 
 /// Everything in a trace that matches a text; nothing for an empty text.
@@ -60,26 +60,26 @@ pub fn find(text: &str, trace: &OpenTrace, steps: &[StepBand]) -> Vec<PaletteEnt
     if words.is_empty() {
         return Vec::new();
     }
-    let mut found = Vec::new();
-    found.extend(place_in_time(text, trace));
-    found.extend(steps_named(&words, steps));
-    found.extend(reports(&words));
-    found.extend(tracks(&words, trace));
-    found.extend(names(&words, trace));
-    found
+    let mut entries = Vec::new();
+    entries.extend(place_in_time(text, trace));
+    entries.extend(steps_named(&words, steps));
+    entries.extend(reports(&words));
+    entries.extend(tracks(&words, trace));
+    entries.extend(names(&words, trace));
+    entries
 }
 
 /// The place of a time as on the ruler.
 fn place_in_time(text: &str, trace: &OpenTrace) -> Option<PaletteEntry> {
     let wanted = time_format::read(text.trim())?;
-    let at = Timestamp::ZERO + wanted;
+    let instant = Timestamp::ZERO + wanted;
     let extent = trace.model.extent();
-    let is_inside = extent.start <= at && at <= extent.end;
+    let is_inside = extent.start <= instant && instant <= extent.end;
     is_inside.then(|| {
         PaletteEntry::new(
             format!("Go to {}", time(wanted)),
             "time on the ruler".to_owned(),
-            [ViewCommand::Center(at)],
+            [ViewCommand::Center(instant)],
         )
     })
 }
@@ -149,13 +149,13 @@ fn tracks(words: &[String], trace: &OpenTrace) -> Vec<PaletteEntry> {
         .nodes()
         .iter()
         .enumerate()
-        .filter_map(|(at, node)| {
+        .filter_map(|(node_id, node)| {
             let TreeItem::Track(track) = node.item else {
                 return None;
             };
             let group = trace
                 .tree
-                .group_of(at)
+                .group_of(node_id)
                 .map_or("", |group| trace.tree.node(group).title.as_str());
             let is_wanted = fits(&format!("{group} {}", node.title), words);
             is_wanted.then(|| {

@@ -41,8 +41,8 @@ pub fn followed_ui(ui: &mut Ui, following: &Following, open: Option<&Path>, out:
                 })
                 .max()
                 .unwrap_or_default();
-            for (at, run) in runs.iter().enumerate() {
-                let is_newest = at + 1 == runs.len();
+            for (index, run) in runs.iter().enumerate() {
+                let is_newest = index + 1 == runs.len();
                 run_ui(ui, run, (is_newest, open == Some(&run.path)), longest, out);
             }
             if runs.is_empty() {

@@ -96,7 +96,7 @@ pub fn heat_map_ui(
         }
     });
     ui.horizontal(|ui| scale_ui(ui, map.scale));
-    let hottest = map.hottest.and_then(|at| map.devices.get(at));
+    let hottest = map.hottest.and_then(|index| map.devices.get(index));
     if let Some((device, median)) = hottest.and_then(|device| Some((device, device.median?))) {
         let text = format!("{} stands out: median {}", device.name, time(median));
         ui.label(
@@ -120,11 +120,11 @@ fn scale_ui(ui: &mut Ui, (least, most): (Picos, Picos)) {
     for step in 0..11_u8 {
         let share = f32::from(step) / 10.0;
         let width = bar.width() / 11.0;
-        let at = Rect::from_min_size(
+        let swatch = Rect::from_min_size(
             bar.min + vec2(f32::from(step) * width, 0.0),
             vec2(width + 0.5, bar.height()),
         );
-        painter.rect_filled(at, 0.0, color(theme, share));
+        painter.rect_filled(swatch, 0.0, color(theme, share));
     }
     ui.add_space(4.0);
     ui.label(text(most));
@@ -173,13 +173,13 @@ fn rows_ui(
         };
         paint(ui, context, map, &place);
         let font = FontId::proportional(10.0);
-        for (at, step) in map
+        for (index, step) in map
             .steps
             .iter()
             .enumerate()
             .step_by(neighbours_per_label(column, 36.0))
         {
-            let below = place.cell(0, at).center_top() + vec2(0.0, height + 2.0);
+            let below = place.cell(0, index).center_top() + vec2(0.0, height + 2.0);
             ui.painter().text(
                 below,
                 Align2::CENTER_TOP,
@@ -190,7 +190,7 @@ fn rows_ui(
         }
         let Some((device, step)) = response
             .hover_pos()
-            .and_then(|at| place.at(map, at.x, at.y))
+            .and_then(|pos| place.at(map, pos.x, pos.y))
         else {
             return;
         };
@@ -203,7 +203,7 @@ fn rows_ui(
                 &context.trace.model,
                 steps,
                 device,
-                step.and_then(|at| map.steps.get(at)),
+                step.and_then(|index| map.steps.get(index)),
             ));
         }
     });
@@ -248,15 +248,17 @@ fn paint(ui: &Ui, context: PanelContext<'_>, map: &HeatMap, place: &HeatMapGrid)
     };
     // Names every row if there is room, else some rows.
     let every = (11.0 / place.row).ceil().max(1.0) as usize;
-    for (at, device) in map.devices.iter().enumerate() {
-        let first = place.cell(at, 0);
+    for (row, device) in map.devices.iter().enumerate() {
+        let first = place.cell(row, 0);
         if first.bottom() < clip.top() || first.top() > clip.bottom() {
             continue;
         }
-        let is_hottest = map.hottest == Some(at);
+        let is_hottest = map.hottest == Some(row);
         // The name of the device that stands out must not overlap other names.
-        let is_covered = map.hottest.is_some_and(|own| own.abs_diff(at) < every);
-        if at.is_multiple_of(every) && !is_covered || is_hottest {
+        let is_covered = map
+            .hottest
+            .is_some_and(|hottest| hottest.abs_diff(row) < every);
+        if row.is_multiple_of(every) && !is_covered || is_hottest {
             let color = if is_hottest {
                 theme.warning
             } else {
@@ -274,7 +276,7 @@ fn paint(ui: &Ui, context: PanelContext<'_>, map: &HeatMap, place: &HeatMapGrid)
             );
         }
         for (step, cell) in device.cells.iter().enumerate() {
-            let rect = place.cell(at, step);
+            let rect = place.cell(row, step);
             let is_counted = map.steps.get(step).is_some_and(|step| step.is_counted);
             match cell {
                 Some(HeatCell { heat, .. }) => {
@@ -292,7 +294,7 @@ fn paint(ui: &Ui, context: PanelContext<'_>, map: &HeatMap, place: &HeatMapGrid)
                 None => drop(painter.hline(rect.x_range(), rect.center().y, (1.0, theme.edge))),
             }
             let number = map.steps.get(step).map_or(0, |step| step.number);
-            if at == 0 && scope.as_ref().is_some_and(|scope| scope.contains(&number)) {
+            if row == 0 && scope.as_ref().is_some_and(|scope| scope.contains(&number)) {
                 let column = rect.with_max_y(place.rect.bottom());
                 painter.rect_stroke(column, 0.0, (1.0, theme.accent), StrokeKind::Inside);
             }
@@ -307,7 +309,7 @@ fn cell_ui(ui: &mut Ui, map: &HeatMap, device: &HeatDevice, step: Option<usize>)
         .map_or_else(|| "no complete step".to_owned(), time);
     let title = map.quantity.title();
     let Some((column, cell)) =
-        step.and_then(|at| Some((map.steps.get(at)?, device.cells.get(at)?)))
+        step.and_then(|column| Some((map.steps.get(column)?, device.cells.get(column)?)))
     else {
         ui.label(format!("median {title}: {median}"));
         ui.weak("Click to show all of its tracks");
@@ -341,12 +343,12 @@ fn lead(
     step: Option<&HeatStep>,
 ) -> ViewCommands {
     let tracks: BTreeSet<TrackId> = model.tracks_of(device.group).into_iter().collect();
-    let own = |step: &HeatStep| {
+    let range_of = |step: &HeatStep| {
         steps
             .range_on(model, device.group, step.number, step.number)
             .or(step.range)
     };
-    let range = step.and_then(own).unwrap_or(model.extent());
+    let range = step.and_then(range_of).unwrap_or(model.extent());
     let first = tracks
         .iter()
         .flat_map(|&track| model.lanes(track))

@@ -117,28 +117,28 @@ impl IcicleWalk<'_> {
         let below = |left: f32, width: f32| {
             Rect::from_min_size(pos2(left, rect.bottom()), vec2(width, LEVEL))
         };
-        for (at, child) in node.children.iter().enumerate() {
-            let own = width(child.time_ps(of));
-            if own < LEAST {
+        for (index, child) in node.children.iter().enumerate() {
+            let child_width = width(child.time_ps(of));
+            if child_width < LEAST {
                 // Children are sorted by time, so all that follow are at least as narrow.
-                let rest = node.children.get(at..).unwrap_or_default();
+                let rest = node.children.get(index..).unwrap_or_default();
                 let time = rest.iter().map(|child| child.time_ps(of)).sum();
                 let room = below(left, width(time)).shrink(0.5);
                 ui.painter().rect_filled(room, 0.0, theme::current(ui).edge);
                 let about = format!("{} more, {}", rest.len(), times::time(time));
-                let id = ui.scope_id().with(("icicle rest", &*path, at));
+                let id = ui.scope_id().with(("icicle rest", &*path, index));
                 ui.interact(room, id, Sense::hover()).on_hover_text(about);
                 return;
             }
             path.push(child.title.clone());
-            self.node_ui(ui, child, below(left, own), path);
+            self.node_ui(ui, child, below(left, child_width), path);
             path.pop();
-            left += own;
+            left += child_width;
         }
     }
 
-    fn box_ui(&mut self, ui: &Ui, node: &OpNode, rect: Rect, path: &[String]) {
-        let theme = theme::current(ui);
+    /// The colour of an op or a branch.
+    fn fill_of(&self, node: &OpNode, theme: &Theme) -> Color32 {
         let is_visible = |change: &f64| (change - 1.0).abs() >= LEAST_CHANGE;
         let change = node.change().filter(is_visible).map(ColorKey::of_change);
         let unchanged = ColorKey::of_group(OpGroup::Other);
@@ -148,11 +148,45 @@ impl IcicleWalk<'_> {
             theme.group(node.group)
         };
         // Branches are paler than the ops below them.
-        let fill = if node.children.is_empty() {
+        if node.children.is_empty() {
             fill
         } else {
             theme.panel.lerp_to_gamma(fill, 0.55)
+        }
+    }
+
+    /// The tooltip of an op or a branch with a share of the time.
+    fn about_ui(&self, ui: &mut Ui, node: &OpNode, share: &str) {
+        ui.strong(&node.title);
+        let self_time = time(node.self_time_ps);
+        let of_ops = if self.time == TreeTime::SelfTime {
+            format!(", {share} of op time")
+        } else {
+            String::new()
         };
+        ui.label(format!("self {self_time}{of_ops}"));
+        if self.time == TreeTime::Total {
+            let total = time(node.total_time_ps);
+            ui.label(format!(
+                "total {total}, {share} of the total time of all ops"
+            ));
+        }
+        if let (Some((a, b)), Some(change)) = (node.compared, node.change()) {
+            let [a, b] = [a, b].map(|ps| time(Picos::rounded(ps)));
+            let percent = number((change - 1.0) * 100.0, Unit::Percent);
+            ui.label(format!(
+                "in a step {a} in A, {b} in B: {percent} of the ops that both have"
+            ));
+        }
+        let (runs, ops, origin) = (node.occurrences, node.ops.len(), times::origin());
+        ui.weak(format!(
+            "{runs} executions of {ops} ops, over all devices [{origin}]"
+        ));
+    }
+
+    fn box_ui(&mut self, ui: &Ui, node: &OpNode, rect: Rect, path: &[String]) {
+        let theme = theme::current(ui);
+        let fill = self.fill_of(node, theme);
         let response = ui.interact(rect, ui.scope_id().with(("icicle", path)), Sense::click());
         let share = number(
             node.time_ps(self.time).as_ps_f64() * 100.0 / self.whole.ps().max(1) as f64,
@@ -174,11 +208,11 @@ impl IcicleWalk<'_> {
                 .rect_filled(inner, 1.0, theme.text_strong.gamma_multiply(0.15));
         }
         if rect.width() >= NAMED {
-            let at = pos2(rect.left() + 5.0, rect.center().y);
+            let pos = pos2(rect.left() + 5.0, rect.center().y);
             let (font, color) = (FontId::proportional(11.5), readable_on(fill));
             elided(
                 ui.painter(),
-                at,
+                pos,
                 Align2::LEFT_CENTER,
                 &node.title,
                 rect.width() - 8.0,
@@ -188,33 +222,7 @@ impl IcicleWalk<'_> {
         }
         let response = response
             .on_hover_cursor(CursorIcon::PointingHand)
-            .on_hover_ui(|ui| {
-                ui.strong(&node.title);
-                let own = time(node.self_time_ps);
-                let of_ops = if self.time == TreeTime::SelfTime {
-                    format!(", {share} of op time")
-                } else {
-                    String::new()
-                };
-                ui.label(format!("self {own}{of_ops}"));
-                if self.time == TreeTime::Total {
-                    let total = time(node.total_time_ps);
-                    ui.label(format!(
-                        "total {total}, {share} of the total time of all ops"
-                    ));
-                }
-                if let (Some((a, b)), Some(change)) = (node.compared, node.change()) {
-                    let [a, b] = [a, b].map(|ps| time(Picos::rounded(ps)));
-                    let percent = number((change - 1.0) * 100.0, Unit::Percent);
-                    ui.label(format!(
-                        "in a step {a} in A, {b} in B: {percent} of the ops that both have"
-                    ));
-                }
-                let (runs, ops, origin) = (node.occurrences, node.ops.len(), times::origin());
-                ui.weak(format!(
-                    "{runs} executions of {ops} ops, over all devices [{origin}]"
-                ));
-            });
+            .on_hover_ui(|ui| self.about_ui(ui, node, &share));
         if response.clicked() {
             let labels = self.trace.labels_of(&node.ops);
             if node.children.is_empty() {

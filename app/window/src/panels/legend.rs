@@ -54,8 +54,8 @@ pub fn legend_ui(
                     .map(|(key, title)| (Some(*key), title.as_ref()))
                     .chain(texts.map(|text| (None, text)))
                     .collect();
-                for (at, &(key, title)) in parts.iter().enumerate() {
-                    let rest = parts.get(at..).unwrap_or_default();
+                for (index, &(key, title)) in parts.iter().enumerate() {
+                    let rest = parts.get(index..).unwrap_or_default();
                     let mark = if rest.len() > 1 { MARK } else { 0.0 };
                     let swatch = swatch_of(ui, title);
                     let room = ui.available_width();
@@ -113,7 +113,7 @@ fn drawn_ui(
     let square =
         Rect::from_center_size(rect.left_center() + vec2(SIDE / 2.0, 0.0), vec2(SIDE, SIDE));
     ui.painter().rect_filled(square, 2.0, color);
-    let at = rect.left_center() + vec2(SIDE + GAP, -galley.size().y / 2.0);
-    ui.painter().galley(at, galley, ui.visuals().text_color());
+    let pos = rect.left_center() + vec2(SIDE + GAP, -galley.size().y / 2.0);
+    ui.painter().galley(pos, galley, ui.visuals().text_color());
     response
 }

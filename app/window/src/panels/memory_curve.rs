@@ -75,8 +75,8 @@ pub fn memory_curve_ui(
     let capacity = report
         .memories
         .iter()
-        .find(|own| own.memory == memory)
-        .and_then(|own| own.capacity_bytes);
+        .find(|row| row.memory == memory)
+        .and_then(|row| row.capacity_bytes);
     let scope = Scope::from(context.state.scope);
     let session = context.trace.session.clone();
     let moment = MemoryMoment {
@@ -137,8 +137,8 @@ pub fn memory_curve_ui(
     {
         out.extend(target.commands(context.trace));
     }
-    if let Some(at) = next {
-        state.at = at;
+    if let Some(time) = next {
+        state.at = time;
         ui.ctx().request_repaint();
     }
 }
@@ -146,15 +146,15 @@ pub fn memory_curve_ui(
 fn choose_ui(ui: &mut Ui, report: &MemoryReport, state: &mut MemoryCurveState) -> Option<String> {
     let is_there = |name: &String| report.memories.iter().any(|memory| memory.memory == *name);
     let first = || report.memories.first().map(|memory| memory.memory.clone());
-    let own = state.memory.clone().filter(is_there).or_else(first)?;
+    let chosen = state.memory.clone().filter(is_there).or_else(first)?;
     if report.memories.len() > 1 {
         let list = ComboBox::from_id_salt("memory")
             .width(220.0)
-            .selected_text(&own)
+            .selected_text(&chosen)
             .show_ui(ui, |ui| {
                 for memory in &report.memories {
                     if ui
-                        .selectable_label(memory.memory == own, &memory.memory)
+                        .selectable_label(memory.memory == chosen, &memory.memory)
                         .clicked()
                     {
                         (state.memory, state.at) = (Some(memory.memory.clone()), None);
@@ -162,11 +162,11 @@ fn choose_ui(ui: &mut Ui, report: &MemoryReport, state: &mut MemoryCurveState) -
                 }
             });
         list.response
-            .labeled(Role::ComboBox, format_args!("Memory: {own}"));
+            .labeled(Role::ComboBox, format_args!("Memory: {chosen}"));
     } else {
-        ui.small(&own);
+        ui.small(&chosen);
     }
-    Some(state.memory.clone().filter(is_there).unwrap_or(own))
+    Some(state.memory.clone().filter(is_there).unwrap_or(chosen))
 }
 
 /// Bytes in use over time; returns the time that was clicked.
@@ -177,21 +177,21 @@ fn curve_ui(ui: &mut Ui, curve: &MemoryCurve, capacity: Option<i64>) -> Option<T
     });
     let most = number(most.map_or(0.0, |most| *most as f64), Unit::Bytes);
     let span = curve.window.dur().as_ps_f64().max(1.0);
-    let share = |at: Timestamp| ((at - curve.window.start).as_ps_f64() / span) as f32;
+    let share = |instant: Timestamp| ((instant - curve.window.start).as_ps_f64() / span) as f32;
     let marked = (share(curve.peak_at), share(curve.at));
     let bytes = curve
         .columns
         .iter()
-        .map(|bytes| bytes.map(|own| own as f64));
+        .map(|bytes| bytes.map(|value| value as f64));
     let draw = |frame: &ChartFrame| bytes_curve(bytes, marked, &format!("{most}{of}"), frame);
     let size = vec2(ui.available_width() - 8.0, CURVE);
     let (response, _) = chart_ui(ui, (size, Sense::click()), "Bytes in use over time", draw);
     let hovered = hovered_share(&response).map(f64::from).map(|share| {
-        let at = curve.window.start + Picos::from_ps((share * span) as i64);
-        (at, (share * COLUMNS as f64) as usize)
+        let instant = curve.window.start + Picos::from_ps((share * span) as i64);
+        (instant, (share * COLUMNS as f64) as usize)
     });
     let clicked = response.clicked();
-    if let Some((at, column)) = hovered {
+    if let Some((instant, column)) = hovered {
         response
             .on_hover_cursor(CursorIcon::Crosshair)
             .on_hover_ui_at_pointer(|ui| {
@@ -204,9 +204,12 @@ fn curve_ui(ui: &mut Ui, curve: &MemoryCurve, capacity: Option<i64>) -> Option<T
                     || "not known yet".to_owned(),
                     |bytes| number(bytes as f64, Unit::Bytes),
                 );
-                ui.label(format!("{bytes} in use at {}", time(at.since_origin())));
+                ui.label(format!(
+                    "{bytes} in use at {}",
+                    time(instant.since_origin())
+                ));
                 ui.weak("Click to list what is in memory then");
             });
     }
-    hovered.filter(|_| clicked).map(|(at, _)| at)
+    hovered.filter(|_| clicked).map(|(instant, _)| instant)
 }

@@ -3,7 +3,7 @@
 
 use super::prelude::*;
 use analysis::reports::Buffers;
-use analysis::reports::memory::buffers::{BufferMap, BuffersReport, buffer_map};
+use analysis::reports::memory::buffers::{BufferBox, BufferMap, BuffersReport, buffer_map};
 
 use super::table::{RowReactions, SortedTable};
 use super::tables::one_table_ui;
@@ -148,13 +148,13 @@ pub fn memory_map_ui(
     let mut next = curve_ui(ui, &map, cursor);
     boxes_ui(ui, context, &map, cursor, out);
     ui.horizontal(|ui| {
-        let at = map.instructions.get(cursor).map_or("?", String::as_str);
+        let instruction = map.instructions.get(cursor).map_or("?", String::as_str);
         let what = if cursor == map.peak {
             "at the peak"
         } else {
             "at the cursor"
         };
-        ui.strong(format!("Live {what}, {at}"));
+        ui.strong(format!("Live {what}, {instruction}"));
         if cursor != map.peak && ui.button("At the peak").clicked() {
             next = Some(map.peak);
         }
@@ -165,9 +165,9 @@ pub fn memory_map_ui(
         leads: &|_| true,
     };
     if let Some(row) = one_table_ui(ui, &shown.live, &mut state.sorted, about, commands)
-        && let Some(own) = map.live_at(cursor).get(row)
+        && let Some(live) = map.live_at(cursor).get(row)
     {
-        out.extend(lead(context, &own.buffer.instruction));
+        out.extend(lead(context, &live.buffer.instruction));
     }
     if let Some(next) = next {
         state.look_at(&map, next);
@@ -205,8 +205,8 @@ fn choose_ui(ui: &mut Ui, report: &BuffersReport, state: &mut MemoryMapState) {
             .width(220.0)
             .selected_text(title)
             .show_ui(ui, |ui| {
-                for own in &programs {
-                    ui.selectable_value(&mut program, own.id, &own.program);
+                for program_plan in &programs {
+                    ui.selectable_value(&mut program, program_plan.id, &program_plan.program);
                 }
             });
         for plan in heaps(program) {
@@ -222,24 +222,25 @@ fn choose_ui(ui: &mut Ui, report: &BuffersReport, state: &mut MemoryMapState) {
 /// Live bytes over the program; returns where it was clicked.
 fn curve_ui(ui: &mut Ui, map: &BufferMap, cursor: usize) -> Option<usize> {
     let count = map.live_bytes.len();
-    let live = |at: usize| map.live_bytes.get(at).copied().unwrap_or(0) as f64;
-    let share = |at: usize| (at as f32 + 0.5) / count.max(1) as f32;
+    let live = |index: usize| map.live_bytes.get(index).copied().unwrap_or(0) as f64;
+    let share = |index: usize| (index as f32 + 0.5) / count.max(1) as f32;
     let marked = (share(map.peak), share(cursor));
-    let bytes = (0..count).map(|at| Some(live(at)));
+    let bytes = (0..count).map(|index| Some(live(index)));
     let most = number(live(map.peak), Unit::Bytes);
     let draw = |frame: &ChartFrame| bytes_curve(bytes, marked, &most, frame);
     let size = vec2(ui.available_width() - 8.0, CURVE);
     let label = "Live bytes over the program";
     let (response, _) = chart_ui(ui, (size, Sense::click()), label, draw);
-    let at = |share: f32| ((share * count as f32) as usize).min(count.saturating_sub(1));
-    let hovered = hovered_share(&response).map(at);
+    let instruction_at =
+        |share: f32| ((share * count as f32) as usize).min(count.saturating_sub(1));
+    let hovered = hovered_share(&response).map(instruction_at);
     let clicked = response.clicked();
-    if let Some(at) = hovered {
+    if let Some(index) = hovered {
         response
             .on_hover_cursor(CursorIcon::Crosshair)
             .on_hover_ui_at_pointer(|ui| {
-                ui.label(map.instructions.get(at).map_or("?", String::as_str));
-                ui.label(format!("{} live", number(live(at), Unit::Bytes)));
+                ui.label(map.instructions.get(index).map_or("?", String::as_str));
+                ui.label(format!("{} live", number(live(index), Unit::Bytes)));
                 ui.weak("Click to list what is live here");
             });
     }
@@ -266,84 +267,106 @@ fn boxes_ui(
     painter.rect_filled(rect, 2.0, theme.canvas);
     let width = rect.width() / map.instructions.len().max(1) as f32;
     let height = |bytes: u64| rect.height() * (bytes as f32 / map.heap_bytes.max(1) as f32);
-    let place = |own: &analysis::reports::memory::buffers::BufferBox| {
-        let bottom = rect.bottom() - height(own.offset);
+    let place = |boxed: &BufferBox| {
+        let bottom = rect.bottom() - height(boxed.offset);
         let (left, right) = (
-            rect.left() + width * own.from as f32,
-            rect.left() + width * own.to.max(own.from + 1) as f32,
+            rect.left() + width * boxed.from as f32,
+            rect.left() + width * boxed.to.max(boxed.from + 1) as f32,
         );
         Rect::from_min_max(
-            pos2(left, bottom - height(own.buffer.bytes)),
+            pos2(left, bottom - height(boxed.buffer.bytes)),
             pos2(right.max(left + 1.0), bottom),
         )
     };
-    for own in &map.boxes {
-        let at = place(own);
-        let name = own.buffer.instruction.split('{').next().unwrap_or_default();
-        let fill = theme.slice(ColorKey::of_name(name)).fill;
-        let inner = if at.width() > 4.0 && at.height() > 4.0 {
-            at.shrink(0.5)
-        } else {
-            at
-        };
-        painter.rect_filled(inner, 0.0, fill);
-        if at.width() > 46.0 && at.height() > 12.0 {
-            let start = pos2(at.left() + 4.0, at.center().y);
-            let font = FontId::proportional(10.5);
-            elided(
-                &painter,
-                start,
-                Align2::LEFT_CENTER,
-                name,
-                at.width() - 6.0,
-                &font,
-                readable_on(fill),
-            );
-        }
+    for boxed in &map.boxes {
+        paint_box(&painter, theme, boxed, place(boxed));
     }
     let x = rect.left() + width * (cursor as f32 + 0.5);
     painter.vline(x, rect.y_range(), (1.5, theme.text_strong));
-    let Some(own) = response
-        .hover_pos()
-        .and_then(|pos| map.boxes.iter().rev().find(|own| place(own).contains(pos)))
-    else {
+    let Some(boxed) = response.hover_pos().and_then(|pos| {
+        map.boxes
+            .iter()
+            .rev()
+            .find(|boxed| place(boxed).contains(pos))
+    }) else {
         return;
     };
     painter.rect_stroke(
-        place(own),
+        place(boxed),
         0.0,
         (1.5, theme.text_strong),
         StrokeKind::Inside,
     );
     if response.clicked() {
-        out.extend(lead(context, &own.buffer.instruction));
+        out.extend(lead(context, &boxed.buffer.instruction));
     }
     response
         .on_hover_cursor(CursorIcon::PointingHand)
-        .on_hover_ui_at_pointer(|ui| {
-            ui.strong(&own.buffer.instruction);
-            let bytes = |bytes: u64| number(bytes as f64, Unit::Bytes);
-            ui.label(format!(
-                "{} at offset {}",
-                bytes(own.buffer.bytes),
-                bytes(own.offset)
-            ));
-            ui.label(format!(
-                "of these padding: {}",
-                own.buffer.element_bytes.map_or_else(
-                    || "not known".to_owned(),
-                    |elements| bytes(own.buffer.bytes.saturating_sub(elements)),
-                )
-            ));
-            let name = |at: usize| map.instructions.get(at).map_or("the end", String::as_str);
-            ui.label(format!("from {} to {}", name(own.from), name(own.to)));
-            for text in [&own.buffer.shape, &own.buffer.op_name, &own.buffer.source]
-                .into_iter()
-                .flatten()
-            {
-                ui.weak(text);
-            }
-        });
+        .on_hover_ui_at_pointer(|ui| about_box_ui(ui, map, boxed));
+}
+
+/// Paints a buffer, with its name where there is room.
+fn paint_box(painter: &Painter, theme: &Theme, boxed: &BufferBox, area: Rect) {
+    let name = boxed
+        .buffer
+        .instruction
+        .split('{')
+        .next()
+        .unwrap_or_default();
+    let fill = theme.slice(ColorKey::of_name(name)).fill;
+    let inner = if area.width() > 4.0 && area.height() > 4.0 {
+        area.shrink(0.5)
+    } else {
+        area
+    };
+    painter.rect_filled(inner, 0.0, fill);
+    if area.width() > 46.0 && area.height() > 12.0 {
+        let start = pos2(area.left() + 4.0, area.center().y);
+        let font = FontId::proportional(10.5);
+        elided(
+            painter,
+            start,
+            Align2::LEFT_CENTER,
+            name,
+            area.width() - 6.0,
+            &font,
+            readable_on(fill),
+        );
+    }
+}
+
+/// The tooltip of a buffer.
+fn about_box_ui(ui: &mut Ui, map: &BufferMap, boxed: &BufferBox) {
+    ui.strong(&boxed.buffer.instruction);
+    let bytes = |bytes: u64| number(bytes as f64, Unit::Bytes);
+    ui.label(format!(
+        "{} at offset {}",
+        bytes(boxed.buffer.bytes),
+        bytes(boxed.offset)
+    ));
+    ui.label(format!(
+        "of these padding: {}",
+        boxed.buffer.element_bytes.map_or_else(
+            || "not known".to_owned(),
+            |elements| bytes(boxed.buffer.bytes.saturating_sub(elements)),
+        )
+    ));
+    let name = |index: usize| {
+        map.instructions
+            .get(index)
+            .map_or("the end", String::as_str)
+    };
+    ui.label(format!("from {} to {}", name(boxed.from), name(boxed.to)));
+    for text in [
+        &boxed.buffer.shape,
+        &boxed.buffer.op_name,
+        &boxed.buffer.source,
+    ]
+    .into_iter()
+    .flatten()
+    {
+        ui.weak(text);
+    }
 }
 
 /// The command that goes to the slices of the instruction that defines a buffer (`copy-start{0}`).
@@ -361,20 +384,20 @@ fn lead(context: PanelContext<'_>, instruction: &str) -> ViewCommands {
 /// Buffers that are live after an instruction.
 fn live_table(map: &BufferMap, cursor: usize) -> Table {
     Table::of("live_buffers", "Live buffers", map.live_at(cursor))
-        .compiler("instruction", "Made by", Unit::None, |own| {
-            &own.buffer.instruction
+        .compiler("instruction", "Made by", Unit::None, |live| {
+            &live.buffer.instruction
         })
-        .compiler("bytes", "Size", Unit::Bytes, |own| own.buffer.bytes)
-        .compiler("padding_bytes", "Padding", Unit::Bytes, |own| {
-            own.buffer
+        .compiler("bytes", "Size", Unit::Bytes, |live| live.buffer.bytes)
+        .compiler("padding_bytes", "Padding", Unit::Bytes, |live| {
+            live.buffer
                 .element_bytes
-                .map(|elements| own.buffer.bytes.saturating_sub(elements))
+                .map(|elements| live.buffer.bytes.saturating_sub(elements))
         })
-        .compiler("offset", "Offset", Unit::Bytes, |own| own.offset)
-        .compiler("shape", "Shape", Unit::None, |own| &own.buffer.shape)
-        .compiler("op_name", "Framework name", Unit::None, |own| {
-            &own.buffer.op_name
+        .compiler("offset", "Offset", Unit::Bytes, |live| live.offset)
+        .compiler("shape", "Shape", Unit::None, |live| &live.buffer.shape)
+        .compiler("op_name", "Framework name", Unit::None, |live| {
+            &live.buffer.op_name
         })
-        .compiler("source", "Source", Unit::None, |own| &own.buffer.source)
+        .compiler("source", "Source", Unit::None, |live| &live.buffer.source)
         .build()
 }

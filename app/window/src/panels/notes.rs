@@ -81,8 +81,8 @@ fn take_focus(ui: &Ui, note: usize, field: &Response, text: &str) {
 
 fn note_ui(ui: &mut Ui, i: usize, note: &Note, out: &mut ViewCommands) {
     ui.horizontal(|ui| {
-        let at = note.range.start.since_origin();
-        ui.link(time(at))
+        let start = note.range.start.since_origin();
+        ui.link(time(start))
             .on_hover_text(format!("Show {}", time(note.range.dur())))
             .sends(out, ViewCommand::ShowAround(note.range));
         let mut text = note.text.clone();

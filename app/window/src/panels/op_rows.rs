@@ -77,13 +77,13 @@ fn columns(room: f32) -> (Vec<(usize, f32)>, f32) {
     let time = 68.0 + times::more_room();
     let widths = [time, 64.0, 72.0, time, 54.0];
     let mut kept: Vec<usize> = (0..widths.len()).collect();
-    let width = |kept: &[usize]| kept.iter().map(|&at| widths[at]).sum::<f32>();
+    let width = |kept: &[usize]| kept.iter().map(|&column| widths[column]).sum::<f32>();
     for spare in SPARE {
         if room - width(&kept) < NAME {
-            kept.retain(|&at| at != spare);
+            kept.retain(|&column| column != spare);
         }
     }
-    let edge = |(n, &at): (usize, &usize)| (at, width(&kept[..n]));
+    let edge = |(n, &column): (usize, &usize)| (column, width(&kept[..n]));
     (kept.iter().enumerate().map(edge).collect(), width(&kept))
 }
 
@@ -92,11 +92,11 @@ pub fn heading_ui(ui: &mut Ui, width: f32) {
     let color = theme::current(ui).text_weak;
     let (rect, _) = ui.allocate_exact_size(vec2(width, ROW), Sense::hover());
     for (column, edge) in columns(rect.width()).0 {
-        let at = rect.right_center() - vec2(edge + 6.0, 0.0);
+        let pos = rect.right_center() - vec2(edge + 6.0, 0.0);
         let (title, about) = COLUMNS[column];
         let drawn = ui
             .painter()
-            .text(at, Align2::RIGHT_CENTER, title, small_font(), color);
+            .text(pos, Align2::RIGHT_CENTER, title, small_font(), color);
         let id = ui.scope_id().with(("heading of ops", title));
         ui.interact(drawn, id, Sense::hover()).on_hover_text(about);
     }
@@ -133,10 +133,10 @@ pub fn row_ui(
     elided_name(&painter, name, row.title, room, &font, theme.text);
     let most = 90.0 + times::more_room();
     for (column, edge) in columns {
-        let (at, text) = (rect.right_center() - vec2(edge + 6.0, 0.0), &texts[column]);
+        let (pos, text) = (rect.right_center() - vec2(edge + 6.0, 0.0), &texts[column]);
         elided(
             &painter,
-            at,
+            pos,
             Align2::RIGHT_CENTER,
             text,
             most,

@@ -79,18 +79,18 @@ impl PaletteInput {
             })
             .collect();
         entries.extend(hints(&words, context.trace, context.hints));
-        let found = self
+        let entries_found = self
             .found
             .as_ref()
-            .map(|(.., found)| found.as_slice())
+            .map(|(.., entries_found)| entries_found.as_slice())
             .unwrap_or_default();
         // A time or a step was typed as such.
-        let first = found
+        let first = entries_found
             .iter()
             .take_while(|entry| entry.note.starts_with("time") || entry.note.starts_with("step"))
             .count();
-        entries.splice(0..0, found[..first].iter().cloned());
-        entries.extend(found[first..].iter().cloned());
+        entries.splice(0..0, entries_found[..first].iter().cloned());
+        entries.extend(entries_found[first..].iter().cloned());
         if !typed.is_empty()
             && let Some(rest) = entries.get_mut(first..)
         {
@@ -138,7 +138,7 @@ pub fn palette_ui(
             if field.changed() {
                 typed.chosen = 0;
             }
-            let found = typed.entries(&context);
+            let entries = typed.entries(&context);
             let (enter, escape, down, up) = ui.input(|i| {
                 let pressed = |key| i.key_pressed(key);
                 (
@@ -148,7 +148,7 @@ pub fn palette_ui(
                     pressed(Key::ArrowUp),
                 )
             });
-            typed.chosen = (typed.chosen + usize::from(down)).min(found.len().saturating_sub(1));
+            typed.chosen = (typed.chosen + usize::from(down)).min(entries.len().saturating_sub(1));
             typed.chosen = typed.chosen.saturating_sub(usize::from(up));
             done = escape;
             // As high as what is found, so that little of the timeline is covered.
@@ -158,10 +158,10 @@ pub fn palette_ui(
                 .max_height(height)
                 .show(ui, |ui| {
                     ui.spacing_mut().item_spacing.y = 0.0;
-                    if found.is_empty() {
+                    if entries.is_empty() {
                         ui.weak("Nothing matches.");
                     }
-                    for (i, entry) in found.into_iter().enumerate() {
+                    for (i, entry) in entries.into_iter().enumerate() {
                         let chosen = i == typed.chosen;
                         let response = row_ui(ui, &entry, chosen);
                         if chosen && (down || up) {
@@ -182,7 +182,8 @@ pub fn palette_ui(
             None
         }
     });
-    done |= clicked.is_some_and(|at| shown.is_some_and(|shown| !shown.response.rect.contains(at)));
+    done |=
+        clicked.is_some_and(|pos| shown.is_some_and(|shown| !shown.response.rect.contains(pos)));
     if done {
         *typed = PaletteInput::default();
         out.insert(0, ViewCommand::ShowPanel(Panel::Palette, false).into());

@@ -114,9 +114,9 @@ fn entry_ui(
             color,
             tab.icon,
         );
-        let at = pos2(rect.center().x, rect.bottom() - rect.height() * 0.2);
+        let pos = pos2(rect.center().x, rect.bottom() - rect.height() * 0.2);
         painter.text(
-            at,
+            pos,
             Align2::CENTER_CENTER,
             tab.title,
             FontId::proportional(10.5),

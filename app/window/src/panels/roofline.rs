@@ -54,8 +54,8 @@ pub fn roofline_ui(
     chart.range = range;
     let (drawn, area) = (chart.draw(&frame), chart.area(&frame));
     drawing::paint(&ui.painter_at(rect), rect.min, &drawn, theme::current(ui));
-    let pointer = response.hover_pos().map(|at| at - rect.min);
-    let number = pointer.and_then(|at| drawn.number_at((at.x, at.y)));
+    let pointer = response.hover_pos().map(|pos| pos - rect.min);
+    let number = pointer.and_then(|pos| drawn.number_at((pos.x, pos.y)));
     let near = number.and_then(|number| chart.marks.get(number));
     marked_ui(ui, rect, &area, own_of(context, &chart), near);
     let Some(mark) = near else { return };
@@ -73,11 +73,11 @@ fn marked_ui(
     ui: &Ui,
     rect: Rect,
     area: &PlotArea,
-    own: Option<&RooflineMark<'_>>,
+    selected: Option<&RooflineMark<'_>>,
     near: Option<&RooflineMark<'_>>,
 ) {
     let theme = theme::current(ui);
-    let at = |place| {
+    let center = |place| {
         let (x, y) = area.point(place);
         rect.min + vec2(x, y)
     };
@@ -86,20 +86,20 @@ fn marked_ui(
         vec2(area.width, area.height),
     );
     let painter = ui.painter_at(plot);
-    let rings = [(own, theme.selection), (near, theme.text)];
+    let rings = [(selected, theme.selection), (near, theme.text)];
     for (mark, color) in rings
         .into_iter()
         .filter_map(|(mark, color)| Some((mark?, color)))
     {
         let stroke = Stroke::new(1.5, color);
-        painter.circle_stroke(at(mark.place), mark.radius + 4.0, stroke);
+        painter.circle_stroke(center(mark.place), mark.radius + 4.0, stroke);
     }
     if let Some(mark) = near {
         let (x, y) = mark.place;
         // The limit at its intensity.
         let roof = mark.point.attainable_flops_per_second;
         let roof = roof.filter(|roof| *roof > 0.0).map_or(y, f64::log10);
-        let line = [at((x, area.range.y.0)), at((x, roof))];
+        let line = [center((x, area.range.y.0)), center((x, roof))];
         painter.extend(Shape::dotted_line(&line, theme.text_weak, 4.0, 1.0));
     }
 }

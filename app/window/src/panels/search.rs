@@ -17,11 +17,11 @@ pub fn floating_ui(
     model: &TraceModel,
     state: &ViewState,
     typed: &mut String,
-    found: &JobAnswer<Arc<SearchResults>>,
+    answer: &JobAnswer<Arc<SearchResults>>,
     out: &mut ViewCommands,
 ) {
     frame::floating_ui(ui, "search", |ui| {
-        search_ui(ui, model, state, typed, found, out);
+        search_ui(ui, model, state, typed, answer, out);
     });
 }
 
@@ -31,7 +31,7 @@ fn search_ui(
     model: &TraceModel,
     state: &ViewState,
     typed: &mut String,
-    found: &JobAnswer<Arc<SearchResults>>,
+    answer: &JobAnswer<Arc<SearchResults>>,
     out: &mut ViewCommands,
 ) {
     ui.horizontal_wrapped(|ui| {
@@ -56,16 +56,16 @@ fn search_ui(
                 step = Some(forth);
             }
         }
-        if let (Some(forth), Some(found)) = (step, found.latest())
-            && let Some((_, slice)) = found.next(model, state.place.selection, forth)
+        if let (Some(forth), Some(results)) = (step, answer.latest())
+            && let Some((_, slice)) = results.next(model, state.place.selection, forth)
         {
             out.push(ViewCommand::GoTo(slice));
         }
         ui.selectable_label(state.isolate, "Isolate")
             .hint("Show only these slices", "isolate")
             .sends(out, ViewCommand::Isolate(!state.isolate));
-        outcome_ui(ui, model, state, found);
-        if found.latest().is_some_and(|found| found.total > 0) && state.is_searching() {
+        outcome_ui(ui, model, state, answer);
+        if answer.latest().is_some_and(|results| results.total > 0) && state.is_searching() {
             let list = ui.button("List").hint("List all results", "found-list");
             if list.clicked() {
                 out.push(ViewCommand::ShowTab(FOUND_TAB.to_owned()));
@@ -121,9 +121,9 @@ fn outcome_ui(
     ui: &mut Ui,
     model: &TraceModel,
     state: &ViewState,
-    found: &JobAnswer<Arc<SearchResults>>,
+    answer: &JobAnswer<Arc<SearchResults>>,
 ) {
-    match found {
+    match answer {
         _ if state.search.is_empty() && state.highlighted.is_none() => {
             drop(ui.weak("over the whole trace"));
         }
@@ -132,24 +132,30 @@ fn outcome_ui(
             drop(ui.colored_label(ui.visuals().warn_fg_color, error));
         }
         JobAnswer::Empty => {}
-        JobAnswer::Ready(found) if found.total == 0 => {
+        JobAnswer::Ready(results) if results.total == 0 => {
             ui.colored_label(ui.visuals().warn_fg_color, "no match");
         }
-        JobAnswer::Ready(found) => drop(ui.label(count_text(model, found, state.place.selection))),
+        JobAnswer::Ready(results) => {
+            drop(ui.label(count_text(model, results, state.place.selection)))
+        }
     }
 }
 
 /// The number of matches, and which of them is selected.
-pub fn count_text(model: &TraceModel, found: &SearchResults, selected: Option<SliceId>) -> String {
-    let total = group_digits(found.total as u64);
-    let text = match found.number(model, selected) {
+pub fn count_text(
+    model: &TraceModel,
+    results: &SearchResults,
+    selected: Option<SliceId>,
+) -> String {
+    let total = group_digits(results.total as u64);
+    let text = match results.number(model, selected) {
         Some(number) => format!("{} / {total}", group_digits(number as u64)),
-        None => counted(found.total as u64, "slice"),
+        None => counted(results.total as u64, "slice"),
     };
-    if found.slices.len() < found.total {
+    if results.slices.len() < results.total {
         format!(
             "{text}, the first {} listed",
-            group_digits(found.slices.len() as u64)
+            group_digits(results.slices.len() as u64)
         )
     } else {
         text

@@ -308,7 +308,9 @@ fn facts(run: &OfferedRun, now_s: u64) -> String {
     let size = run
         .bytes
         .map(|bytes| analysis::number::value(bytes as f64, Unit::Bytes));
-    let age = run.modified_s.map(|at| ago(now_s.saturating_sub(at)));
+    let age = run
+        .modified_s
+        .map(|modified| ago(now_s.saturating_sub(modified)));
     joined([hosts, size, age].into_iter().flatten(), " · ")
 }
 

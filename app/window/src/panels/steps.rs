@@ -89,7 +89,7 @@ pub fn steps_ui(
     bar_ui(
         response,
         report,
-        number.and_then(|at| bars.bars.get(at)),
+        number.and_then(|index| bars.bars.get(index)),
         out,
     );
     // The sentence about the run is of the mean device: a bar says of which it is.

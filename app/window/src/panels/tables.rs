@@ -97,12 +97,12 @@ pub fn tables_ui(
         return nothing_ui(ui, id, "This report has no tables for this trace.");
     };
     let sorted = browser.sorted.entry((id, number)).or_default();
-    let own = context.selected().map(SliceRef::name);
+    let selected_name = context.selected().map(SliceRef::name);
     let is_marked = |row: &[Cell]| {
-        own.is_some_and(|own| {
+        selected_name.is_some_and(|selected_name| {
             row.iter()
                 .take(3)
-                .any(|cell| matches!(cell, Cell::Text(text) if text == own))
+                .any(|cell| matches!(cell, Cell::Text(text) if text == selected_name))
         })
     };
     let selected = context.state.place.selection;
@@ -256,14 +256,14 @@ fn chooser_ui(
                 if reports.len() > 1 && titles.len() > 1 {
                     ui.label(remark(title_of(other)));
                 }
-                for (at, title) in titles.into_iter().enumerate() {
+                for (index, title) in titles.into_iter().enumerate() {
                     let text = shortened(title, TITLE_CHARS);
                     if ui
-                        .selectable_label((other, at) == (id, number), text)
+                        .selectable_label((other, index) == (id, number), text)
                         .on_hover_text(title)
                         .clicked()
                     {
-                        *chosen = (other, at);
+                        *chosen = (other, index);
                     }
                 }
             }

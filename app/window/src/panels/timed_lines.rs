@@ -37,8 +37,8 @@ pub fn timed_lines_ui<'a>(
     line: impl Fn(usize) -> TimedLine<'a>,
 ) -> Option<usize> {
     let mut area = ScrollArea::both().auto_shrink([false, false]).id_salt(id);
-    if let Some(at) = scrolls_to {
-        let above = at as f32 * LINE - ui.available_height() * 0.35;
+    if let Some(row) = scrolls_to {
+        let above = row as f32 * LINE - ui.available_height() * 0.35;
         // The first line in sight is whole.
         area = area.vertical_scroll_offset((above / LINE).floor().max(0.0) * LINE);
     }
@@ -47,13 +47,13 @@ pub fn timed_lines_ui<'a>(
     // Before the rows that fit are counted.
     ui.spacing_mut().item_spacing.y = 0.0;
     area.show_rows(ui, LINE, count, |ui, rows| {
-        for at in rows {
+        for row in rows {
             let size = vec2(width.max(ui.available_width()), LINE);
             let (rect, _) = ui.allocate_exact_size(size, Sense::hover());
             // The visible part.
             let seen = rect.intersect(ui.clip_rect());
-            let response = ui.interact(seen, ui.scope_id().with((id, at)), Sense::click());
-            let line = line(at);
+            let response = ui.interact(seen, ui.scope_id().with((id, row)), Sense::click());
+            let line = line(row);
             let is_hovered = response.hovered() && line.label.is_some();
             line_ui(ui, rect, &line, is_hovered);
             let Some(label) = line.label else { continue };
@@ -63,7 +63,7 @@ pub fn timed_lines_ui<'a>(
                 response = response.on_hover_text(line.about);
             }
             if response.clicked() {
-                clicked = Some(at);
+                clicked = Some(row);
             }
         }
     });
@@ -82,8 +82,8 @@ fn line_ui(ui: &Ui, rect: Rect, line: &TimedLine<'_>, is_hovered: bool) {
         let bar = vec2((TIMES - 6.0) * share, LINE - 4.0);
         let bar = Rect::from_min_size(rect.min + vec2(0.0, 2.0), bar);
         painter.rect_filled(bar, 1.0, theme.accent.gamma_multiply(0.35));
-        let at = pos2(rect.left() + TIMES - 8.0, y);
-        painter.text(at, right, times::time(time), small_font(), theme.text);
+        let pos = pos2(rect.left() + TIMES - 8.0, y);
+        painter.text(pos, right, times::time(time), small_font(), theme.text);
     }
     let mut left = rect.left() + TIMES + 4.0;
     if let Some(number) = line.number {

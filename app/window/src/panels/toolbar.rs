@@ -370,9 +370,12 @@ fn colors_ui(ui: &mut Ui, current: Preset, out: &mut AppCommands) {
                 let (rect, _) =
                     ui.allocate_exact_size(vec2(16.0 * fills.len() as f32, 12.0), Sense::hover());
                 for (i, fill) in fills.into_iter().enumerate() {
-                    let at = rect.left_top() + vec2(16.0 * i as f32, 0.0);
-                    ui.painter()
-                        .rect_filled(Rect::from_min_size(at, vec2(14.0, 12.0)), 2.0, fill);
+                    let corner = rect.left_top() + vec2(16.0 * i as f32, 0.0);
+                    ui.painter().rect_filled(
+                        Rect::from_min_size(corner, vec2(14.0, 12.0)),
+                        2.0,
+                        fill,
+                    );
                 }
                 ui.end_row();
             }

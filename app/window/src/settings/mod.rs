@@ -295,7 +295,7 @@ impl Settings {
                 .filter(|id| before.get(*id) != self.keys.get(*id))
             {
                 match self.keys.get(id) {
-                    Some(own) => drop(all.insert(id.clone(), own.as_slice().into())),
+                    Some(chords) => drop(all.insert(id.clone(), chords.as_slice().into())),
                     None => drop(all.remove(id)),
                 }
             }

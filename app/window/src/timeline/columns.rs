@@ -41,8 +41,8 @@ impl ColumnTextures {
     /// Draws the tiles of `list` that are new.
     pub fn prepare(&mut self, ctx: &Context, list: &DrawList, theme: &'static Theme) {
         let scale = ctx.pixels_per_point();
-        let same = self.look.is_some_and(|(last, at)| {
-            std::ptr::eq(last, theme) && (at - scale).abs() < f32::EPSILON
+        let same = self.look.is_some_and(|(last, drawn_scale)| {
+            std::ptr::eq(last, theme) && (drawn_scale - scale).abs() < f32::EPSILON
         });
         if !same {
             let colors = (0..theme.slices().len()).map(|key| {
@@ -66,10 +66,10 @@ impl ColumnTextures {
                 continue;
             }
             let number = self.free_slot(ctx);
-            let (texture, at) = self.place_of(number);
+            let (texture, corner) = self.place_of(number);
             if let Some(texture) = self.textures.get_mut(texture) {
                 texture.set_partial(
-                    at,
+                    corner,
                     image(&drawn.tile, rows, &self.colors),
                     TextureOptions::NEAREST,
                 );
@@ -92,13 +92,13 @@ impl ColumnTextures {
             .map(|texture| Mesh::with_texture(texture.id()))
             .collect();
         let scale = self.scale();
-        let whole = |at: f32| (at * scale).round();
+        let whole = |position: f32| (position * scale).round();
         for drawn in columns {
             let rows = self.rows(drawn.height);
             let Some(slot) = self.slots.get(&(drawn.tile.id, rows)) else {
                 continue;
             };
-            let (texture, at) = self.place_of(slot.number);
+            let (texture, corner) = self.place_of(slot.number);
             let Some(mesh) = meshes.get_mut(texture) else {
                 continue;
             };
@@ -107,9 +107,10 @@ impl ColumnTextures {
                 [drawn.left, drawn.shown.0, drawn.shown.1].map(|x| whole(origin.x + x));
             let column = (drawn.column * scale).max(f32::MIN_POSITIVE);
             let u = |x: f32| {
-                (at[0] as f32 + ((x - left) / column).clamp(0.0, TILE_COLUMNS as f32)) / SIDE as f32
+                (corner[0] as f32 + ((x - left) / column).clamp(0.0, TILE_COLUMNS as f32))
+                    / SIDE as f32
             };
-            let v = |row: usize| (at[1] + row) as f32 / SIDE as f32;
+            let v = |row: usize| (corner[1] + row) as f32 / SIDE as f32;
             let top = whole(origin.y + drawn.top);
             let on_screen =
                 Rect::from_min_max(pos2(from, top) / scale, pos2(to, top + rows as f32) / scale);

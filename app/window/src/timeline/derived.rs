@@ -17,18 +17,18 @@ fn name<'a>(trace: &'a OpenTrace, hit: &DerivedHit) -> &'a str {
 
 /// What its time is.
 fn about_time(trace: &OpenTrace, hit: &DerivedHit) -> String {
-    let own = time(hit.slice.time);
+    let time_of_hit = time(hit.slice.time);
     match hit.track {
-        DerivedTrack::CriticalPath => format!("{own} of the critical path"),
+        DerivedTrack::CriticalPath => format!("{time_of_hit} of the critical path"),
         DerivedTrack::Scopes(core) | DerivedTrack::Sources(core) => {
             let device = trace.model.device_name(core);
             let device = short_device_name(&device);
             let whole = time(hit.slice.range.dur());
             format!(
-                "{own}: self time of its ops on {device} that follow each other; they are drawn over {whole}"
+                "{time_of_hit}: self time of its ops on {device} that follow each other; they are drawn over {whole}"
             )
         }
-        DerivedTrack::Query(_) => own,
+        DerivedTrack::Query(_) => time_of_hit,
     }
 }
 
@@ -65,8 +65,8 @@ pub(super) fn tooltip_ui(ui: &Ui, trace: &OpenTrace, hit: &DerivedHit) {
             let (number, length) = (step.number, time(step.length));
             ui.weak(format!("step {number} takes {length}"));
         }
-        let at = time(hit.slice.range.start.since_origin());
-        ui.weak(format!("at {at}"));
+        let start = time(hit.slice.range.start.since_origin());
+        ui.weak(format!("at {start}"));
     });
 }
 

@@ -23,7 +23,7 @@ impl<'a> LetterWidths<'a> {
         let kept = painter.ctx().data(|data| data.get_temp(id));
         let known = kept.unwrap_or_else(|| {
             let known = painter.fonts_mut(|fonts| KnownWidths {
-                ascii: std::array::from_fn(|at| fonts.glyph_width(font, char::from(at as u8))),
+                ascii: std::array::from_fn(|code| fonts.glyph_width(font, char::from(code as u8))),
                 ellipsis: fonts.glyph_width(font, '…'),
             });
             let known = Arc::new(known);
@@ -59,11 +59,11 @@ impl<'a> LetterWidths<'a> {
             used += self.width(c);
             used > room
         });
-        (beyond.map_or(text.len(), |(at, _)| at), used)
+        (beyond.map_or(text.len(), |(index, _)| index), used)
     }
 
     /// Writes as much of `text` as fits.
-    fn write(&self, at: Pos2, align: Align2, text: &str, room: f32, color: Color32) -> Vec2 {
+    fn write(&self, pos: Pos2, align: Align2, text: &str, room: f32, color: Color32) -> Vec2 {
         let fits = self.beginning(text, room).0;
         let shown = if fits == text.len() {
             Cow::Borrowed(text)
@@ -83,7 +83,7 @@ impl<'a> LetterWidths<'a> {
             shown.into_owned()
         };
         self.painter
-            .text(at, align, shown, self.font.clone(), color)
+            .text(pos, align, shown, self.font.clone(), color)
             .size()
     }
 }
@@ -91,20 +91,20 @@ impl<'a> LetterWidths<'a> {
 /// Writes as much of `text` as fits into `room` points, with an ellipsis if it is truncated.
 pub fn elided(
     painter: &Painter,
-    at: Pos2,
+    pos: Pos2,
     align: Align2,
     text: &str,
     room: f32,
     font: &FontId,
     color: Color32,
 ) -> Vec2 {
-    LetterWidths::of(painter, font).write(at, align, text, room, color)
+    LetterWidths::of(painter, font).write(pos, align, text, room, color)
 }
 
 /// Like [`elided`], but keeps an end that tells names apart: a number, or what follows the last stroke of a path.
 pub fn elided_name(
     painter: &Painter,
-    at: Pos2,
+    pos: Pos2,
     text: &str,
     room: f32,
     font: &FontId,
@@ -113,7 +113,7 @@ pub fn elided_name(
     let widths = LetterWidths::of(painter, font);
     let shortened = with_end(&widths, text, room);
     let text = shortened.as_deref().unwrap_or(text);
-    widths.write(at, Align2::LEFT_CENTER, text, room + 1.0, color)
+    widths.write(pos, Align2::LEFT_CENTER, text, room + 1.0, color)
 }
 
 /// A beginning of a text that is too long, and its telling end, if there is room for enough of both.
@@ -137,12 +137,12 @@ fn telling_end(text: &str) -> Option<usize> {
     /// Digits of the identifier of a thread, which leave room for the name in front of it.
     const OF_THREAD: usize = 4;
     let rest = text.trim_end_matches(|c: char| c.is_ascii_digit());
-    if let Some(at) = text.rfind('/') {
-        let is_thread = rest.len() <= at + 2 && text.len() - rest.len() > DIGITS;
+    if let Some(slash) = text.rfind('/') {
+        let is_thread = rest.len() <= slash + 2 && text.len() - rest.len() > DIGITS;
         return Some(if is_thread {
             text.len() - OF_THREAD
         } else {
-            at
+            slash
         });
     }
     if rest.len() == text.len() || text.len() - rest.len() > DIGITS {

@@ -76,8 +76,8 @@ impl InputState {
         let before = out.len();
         let pointer_x = ui
             .input(|i| i.pointer.hover_pos())
-            .filter(|at| rect.x_range().contains(at.x))
-            .map(|at| at.x);
+            .filter(|pos| rect.x_range().contains(pos.x))
+            .map(|pos| pos.x);
         let anchor =
             f64::from((pointer_x.unwrap_or(rect.center().x) - rect.left()) / rect.width().max(1.0));
         if canvas.contains_pointer() || ruler.contains_pointer() {
@@ -140,20 +140,20 @@ impl InputState {
         for response in [canvas, ruler] {
             let is_canvas = response.id == canvas.id;
             if response.drag_started_by(PointerButton::Primary)
-                && let Some(at) = ui.input(|i| i.pointer.press_origin())
+                && let Some(pos) = ui.input(|i| i.pointer.press_origin())
             {
                 let snap = !ui.input(|i| i.modifiers.alt);
-                self.marking = Some(begin(touch, state, at, is_canvas, snap));
+                self.marking = Some(begin(touch, state, pos, is_canvas, snap));
             }
             if let Some(marking) = self.marking
                 && response.dragged_by(PointerButton::Primary)
-                && let Some(at) = response.interact_pointer_pos()
+                && let Some(pos) = response.interact_pointer_pos()
             {
-                let to = touch.time_near(at, !ui.input(|i| i.modifiers.alt));
+                let to = touch.time_near(pos, !ui.input(|i| i.modifiers.alt));
                 let tracks = match marking.top {
                     _ if marking.is_edge => BTreeSet::clone(&state.mark_tracks),
                     None => BTreeSet::new(),
-                    Some(top) => touch.tracks_between(top, at.y - rect.top()),
+                    Some(top) => touch.tracks_between(top, pos.y - rect.top()),
                 };
                 let range = TimeRange::new(marking.from.min(to), marking.from.max(to));
                 out.push(ViewCommand::Mark(range, tracks));
@@ -265,17 +265,17 @@ impl InputState {
     }
 }
 
-/// Starts a mark at `at`.
+/// Starts a mark at `pos`.
 fn begin(
     touch: &InputTarget<'_>,
     state: &ViewState,
-    at: Pos2,
+    pos: Pos2,
     is_canvas: bool,
     snap: bool,
 ) -> MarkInProgress {
     if let Some(mark) = state.place.mark {
         for (edge, other) in [(mark.start, mark.end), (mark.end, mark.start)] {
-            if (touch.x_of(edge) - at.x).abs() <= GRAB {
+            if (touch.x_of(edge) - pos.x).abs() <= GRAB {
                 return MarkInProgress {
                     from: other,
                     top: None,
@@ -285,23 +285,26 @@ fn begin(
         }
     }
     let by_tracks = is_canvas && state.mouse == MouseMode::Select;
-    let top = by_tracks.then_some(at.y - touch.rect.top());
+    let top = by_tracks.then_some(pos.y - touch.rect.top());
     MarkInProgress {
-        from: touch.time_near(at, snap),
+        from: touch.time_near(pos, snap),
         top,
         is_edge: false,
     }
 }
 
 impl InputTarget<'_> {
-    fn x_of(&self, at: Timestamp) -> f32 {
-        self.rect.left() + (self.time.fraction(at) * f64::from(self.rect.width())) as f32
+    fn x_of(&self, instant: Timestamp) -> f32 {
+        self.rect.left() + (self.time.fraction(instant) * f64::from(self.rect.width())) as f32
     }
 
     /// The time at a point, or at the nearest one in sight and within the trace; with `snap`, the nearest slice edge.
-    fn time_near(&self, at: Pos2, snap: bool) -> Timestamp {
-        let at = at.clamp(pos2(self.rect.left(), at.y), pos2(self.rect.right(), at.y));
-        let local = at - self.rect.min;
+    fn time_near(&self, pos: Pos2, snap: bool) -> Timestamp {
+        let pos = pos.clamp(
+            pos2(self.rect.left(), pos.y),
+            pos2(self.rect.right(), pos.y),
+        );
+        let local = pos - self.rect.min;
         let edge = snap
             .then(|| self.list.snap(&self.trace.model, local.x, local.y, GRAB))
             .flatten();

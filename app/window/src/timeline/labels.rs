@@ -118,8 +118,8 @@ fn sticky_heading(list: &DrawList, trace: &OpenTrace) -> Option<TrackRow> {
         TreeItem::Group(_) if !first.folded => return None,
         _ => trace.tree.group_of(first.node)?,
     };
-    let own = list.scrolled.rows.iter().find(|row| row.node == group);
-    let is_in_sight = own.is_some_and(|row| row.y >= top);
+    let heading = list.scrolled.rows.iter().find(|row| row.node == group);
+    let is_in_sight = heading.is_some_and(|row| row.y >= top);
     (!is_in_sight).then_some(TrackRow {
         node: group,
         y: top,
@@ -207,18 +207,8 @@ fn name_ui(
         fold_mark(painter, pos2(x + 4.0, y), row.folded, theme.text_weak);
     }
     x += 14.0;
-    let font = if is_group {
-        // Among many folded groups, names are as small as their rows.
-        FontId::new((row.height - 1.0).min(13.0), FontFamily::Proportional)
-    } else {
-        FontId::new(12.0, FontFamily::Proportional)
-    };
     let is_late = matches!(node.item, TreeItem::Group(group) if late.contains(&group));
-    let color = match (is_late, is_group) {
-        (true, _) => theme.warning,
-        (_, true) => theme.text_strong,
-        _ => theme.text,
-    };
+    let (font, color) = font_and_color(theme, row, is_group, is_late);
     if is_late {
         // As high as the heading, so that it is seen where a name is too small to read.
         let mark = visible.with_max_x(visible.left() + LATE);
@@ -229,9 +219,9 @@ fn name_ui(
     let room = area.right() - 8.0 - x;
     let size = elided_name(painter, pos2(x, y), &node.title, room, &font, color);
     let small = FontId::new(font.size.min(small_font().size), FontFamily::Proportional);
-    let small_text = |at, text: &str, room, color| {
+    let small_text = |pos, text: &str, room, color| {
         if !text.is_empty() {
-            elided(painter, at, Align2::LEFT_CENTER, text, room, &small, color);
+            elided(painter, pos, Align2::LEFT_CENTER, text, room, &small, color);
         }
     };
     let hidden = row.hidden_text().unwrap_or_default();
@@ -239,14 +229,7 @@ fn name_ui(
     if has_room_below {
         small_text(pos2(x, y + LANE), &hidden, room, theme.accent);
     }
-    // Outside of its group, a track shows the name of its group.
-    let is_first = matches!(node.item, TreeItem::Group(group) if state.ordered.contains(&group));
-    let group = if is_pinned || is_first {
-        trace.tree.group_of(row.node)
-    } else {
-        None
-    };
-    let group = group.map(|group| &trace.tree.node(group).title);
+    let group = group_outside(trace, state, row, is_pinned);
     let note = match group {
         Some(group) => group,
         None if is_group => &node.note,
@@ -266,6 +249,42 @@ fn name_ui(
     }
     response.context_menu(|ui| menu_ui(ui, trace, (node, row), state, out));
     hover_ui(response, node, group.map(String::as_str), is_late);
+}
+
+fn font_and_color(
+    theme: &Theme,
+    row: &TrackRow,
+    is_group: bool,
+    is_late: bool,
+) -> (FontId, Color32) {
+    let size = if is_group {
+        // Among many folded groups, names are as small as their rows.
+        (row.height - 1.0).min(13.0)
+    } else {
+        12.0
+    };
+    let color = match (is_late, is_group) {
+        (true, _) => theme.warning,
+        (_, true) => theme.text_strong,
+        _ => theme.text,
+    };
+    (FontId::new(size, FontFamily::Proportional), color)
+}
+
+/// The name of the group of a track that is shown outside of it.
+fn group_outside<'a>(
+    trace: &'a OpenTrace,
+    state: &ViewState,
+    row: &TrackRow,
+    is_pinned: bool,
+) -> Option<&'a String> {
+    let item = trace.tree.node(row.node).item;
+    let is_first = matches!(item, TreeItem::Group(group) if state.ordered.contains(&group));
+    if !is_pinned && !is_first {
+        return None;
+    }
+    let group = trace.tree.group_of(row.node)?;
+    Some(&trace.tree.node(group).title)
 }
 
 /// The tooltip of a name; `group` is that of a track outside of its group.

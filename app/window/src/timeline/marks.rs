@@ -13,8 +13,8 @@ use view::timeline::marks::TimeArea;
 const FLAG: f32 = 10.0;
 
 /// The step below a point of the ruler.
-pub fn band_at(bands: &[StepBand], at: Timestamp) -> Option<&StepBand> {
-    bands.iter().rev().find(|band| band.range.contains(at))
+pub fn band_at(bands: &[StepBand], time: Timestamp) -> Option<&StepBand> {
+    bands.iter().rev().find(|band| band.range.contains(time))
 }
 
 /// The length of the marked range; with interleaved traces, one line per trace.
@@ -39,11 +39,11 @@ pub fn cursor(
     ui: &Ui,
     canvas: Rect,
     strips: &[Rect],
-    at: Timestamp,
+    instant: Timestamp,
     time: Viewport,
     theme: &Theme,
 ) {
-    let x = canvas.left() + (time.fraction(at) * f64::from(canvas.width())) as f32;
+    let x = canvas.left() + (time.fraction(instant) * f64::from(canvas.width())) as f32;
     if canvas.x_range().contains(x) {
         for strip in strips {
             ui.painter_at(canvas)
@@ -71,10 +71,10 @@ pub fn notes(
             pos2(x, top + 2.0 * r),
         ];
         painter.add(Shape::convex_polygon(flag, theme.warning, Stroke::NONE));
-        let at = pos2(x + FLAG, ruler.bottom() - 6.0);
+        let pos = pos2(x + FLAG, ruler.bottom() - 6.0);
         elided(
             painter,
-            at,
+            pos,
             Align2::LEFT_CENTER,
             note,
             room,
@@ -98,7 +98,7 @@ fn note_places<'a>(
         .notes
         .iter()
         .map(|note| note.range.start)
-        .map(|at| ruler.left() + x_of(at))
+        .map(|time| ruler.left() + x_of(time))
         .collect();
     let places: Vec<f32> = flags.clone();
     flags.sort_by(f32::total_cmp);
@@ -129,8 +129,8 @@ fn note_places<'a>(
 }
 
 /// The time below the pointer, on the ruler.
-pub fn pointer_time(painter: &Painter, ruler: Rect, x: f32, at: Timestamp, theme: &Theme) {
-    tag(painter, ruler, x, &time(at.since_origin()), theme);
+pub fn pointer_time(painter: &Painter, ruler: Rect, x: f32, instant: Timestamp, theme: &Theme) {
+    tag(painter, ruler, x, &time(instant.since_origin()), theme);
 }
 
 /// The times at both ends of the marked range, on the ruler, with a line between them.
@@ -142,7 +142,7 @@ pub fn between_cursors(
     theme: &Theme,
 ) {
     let Some(mark) = state.place.mark else { return };
-    let [left, right] = [mark.start, mark.end].map(|at| ruler.left() + x_of(at));
+    let [left, right] = [mark.start, mark.end].map(|instant| ruler.left() + x_of(instant));
     let y = ruler.bottom() - 2.0;
     painter.hline(
         left.max(ruler.left())..=right.min(ruler.right()),
@@ -156,8 +156,8 @@ pub fn between_cursors(
             (1.5, theme.accent),
         );
     }
-    for (x, at) in cursors(painter, ruler, state, x_of) {
-        tag(painter, ruler, x, &time(at.since_origin()), theme);
+    for (x, instant) in cursors(painter, ruler, state, x_of) {
+        tag(painter, ruler, x, &time(instant.since_origin()), theme);
     }
 }
 
@@ -173,9 +173,9 @@ fn cursors(
     let Some(mark) = state.place.mark else {
         return Vec::new();
     };
-    let ends = [mark.start, mark.end].map(|at| (ruler.left() + x_of(at), at));
-    let [left, right] = ends.map(|(x, at)| {
-        tag_place(painter, ruler, x, &time(at.since_origin()))
+    let ends = [mark.start, mark.end].map(|instant| (ruler.left() + x_of(instant), instant));
+    let [left, right] = ends.map(|(x, instant)| {
+        tag_place(painter, ruler, x, &time(instant.since_origin()))
             .0
             .x_range()
     });
@@ -211,11 +211,11 @@ fn tags(
     x_of: impl Fn(Timestamp) -> f32,
 ) -> Vec<(f32, f32)> {
     let tags = pointer
-        .map(|at| (ruler.left() + x_of(at), at))
+        .map(|instant| (ruler.left() + x_of(instant), instant))
         .into_iter()
         .chain(cursors(painter, ruler, state, &x_of));
-    tags.map(|(x, at)| {
-        let (tag, _) = tag_place(painter, ruler, x, &time(at.since_origin()));
+    tags.map(|(x, instant)| {
+        let (tag, _) = tag_place(painter, ruler, x, &time(instant.since_origin()));
         (tag.left(), tag.right())
     })
     .collect()
@@ -232,9 +232,9 @@ fn tag_place(painter: &Painter, ruler: Rect, x: f32, text: &str) -> (Rect, Arc<G
     let galley = painter.layout_no_wrap(text.to_owned(), small_font(), Color32::PLACEHOLDER);
     let most = (ruler.right() - galley.size().x - 4.0).max(ruler.left() + 4.0);
     let left = (x - galley.size().x / 2.0).clamp(ruler.left() + 4.0, most);
-    let at = pos2(left, ruler.bottom() - galley.size().y - 3.0);
+    let corner = pos2(left, ruler.bottom() - galley.size().y - 3.0);
     (
-        Rect::from_min_size(at, galley.size()).expand2(vec2(4.0, 1.0)),
+        Rect::from_min_size(corner, galley.size()).expand2(vec2(4.0, 1.0)),
         galley,
     )
 }

@@ -64,7 +64,7 @@ pub fn minimap_ui(
 
     let extent = trace.model.extent();
     let whole = Viewport::of(extent);
-    let x_of = |at| inner.left() + (whole.fraction(at) as f32).clamp(0.0, 1.0) * inner.width();
+    let x_of = |time| inner.left() + (whole.fraction(time) as f32).clamp(0.0, 1.0) * inner.width();
     let spans = |range: TimeRange| {
         let (left, right) = (x_of(range.start), x_of(range.end));
         Rect::from_x_y_ranges(left..=right.max(left + 2.0), inner.y_range())
@@ -96,7 +96,7 @@ pub fn minimap_ui(
         Sense::click_and_drag(),
     );
     response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, "Minimap"));
-    let at = |x: f32| {
+    let time_at = |x: f32| {
         whole.time_at(f64::from((x - inner.left()) / inner.width().max(1.0)).clamp(0.0, 1.0))
     };
     let moves =
@@ -124,7 +124,7 @@ pub fn minimap_ui(
         painter.rect_stroke(band, 0.0, (1.0, theme.accent), StrokeKind::Inside);
         if response.drag_stopped() {
             *select_from = None;
-            let range = TimeRange::new(at(left), at(right));
+            let range = TimeRange::new(time_at(left), time_at(right));
             if right - left > 3.0 && !range.is_empty() {
                 out.push(ViewCommand::Show(range));
             }
@@ -135,7 +135,7 @@ pub fn minimap_ui(
             out.push(ViewCommand::Pan(share / state.place.time.span_ps()));
         }
     } else if response.clicked() {
-        out.push(ViewCommand::Center(at(pointer.x)));
+        out.push(ViewCommand::Center(time_at(pointer.x)));
     }
 }
 

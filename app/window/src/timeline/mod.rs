@@ -125,6 +125,25 @@ struct Background {
     side: Option<TraceSide>,
 }
 
+/// What is above the tracks of a timeline, and its areas.
+fn head_and_areas(
+    rect: Rect,
+    state: &ViewState,
+    other: Option<OtherTrace<'_>>,
+) -> (TimelineHead, TimelineAreas) {
+    let minimap = state.draws(TimelineLayer::Minimap);
+    let head = match other {
+        Some(beside) if beside.shares_head => TimelineHead::NONE,
+        Some(_) => TimelineHead::slim(minimap),
+        None => TimelineHead::with_ruler(minimap),
+    };
+    let areas = match other.and_then(|beside| beside.interleaved) {
+        Some(interleaved) => TimelineAreas::apart(rect, interleaved.body, state.label_width, head),
+        None => TimelineAreas::of(rect, state.label_width, head),
+    };
+    (head, areas)
+}
+
 impl Timeline {
     /// Draws `trace` in the state `state` and collects the commands of the user.
     #[expect(
@@ -141,18 +160,8 @@ impl Timeline {
     ) {
         let theme = theme::current(ui);
         let rect = ui.available_rect_before_wrap();
-        let head = match known.other_trace {
-            Some(beside) if beside.shares_head => TimelineHead::NONE,
-            Some(_) => TimelineHead::slim(state.draws(TimelineLayer::Minimap)),
-            None => TimelineHead::with_ruler(state.draws(TimelineLayer::Minimap)),
-        };
         let interleaved = known.other_trace.and_then(|beside| beside.interleaved);
-        let areas = match interleaved {
-            Some(interleaved) => {
-                TimelineAreas::apart(rect, interleaved.body, state.label_width, head)
-            }
-            None => TimelineAreas::of(rect, state.label_width, head),
-        };
+        let (head, areas) = head_and_areas(rect, state, known.other_trace);
         let only = known.highlighted.filter(|_| state.isolate);
         let own_rows_of = |state: &ViewState| {
             let rows = trace.tree.rows_of(state, only);
@@ -368,7 +377,7 @@ impl Timeline {
         let theme = colors.theme;
         let (canvas, ruler) = (areas.canvas, areas.ruler);
         let width = canvas.width();
-        let x_of = |at: Timestamp| (time.fraction(at) * f64::from(width)) as f32;
+        let x_of = |instant: Timestamp| (time.fraction(instant) * f64::from(width)) as f32;
         let area = TimeArea {
             left: 0.0,
             top: 0.0,

@@ -58,26 +58,15 @@ impl Timeline {
             hears_keys: known.other_trace.is_none_or(|beside| beside.hears_keys),
         };
         let share_of =
-            |at: Pos2| f64::from((at.x - areas.canvas.left()) / areas.canvas.width().max(1.0));
+            |pos: Pos2| f64::from((pos.x - areas.canvas.left()) / areas.canvas.width().max(1.0));
         let pointer = response.hover_pos().or_else(|| ruler.hover_pos());
-        self.hovered = pointer.map(|at| window.time.time_at(share_of(at)));
+        self.hovered = pointer.map(|pos| window.time.time_at(share_of(pos)));
         self.hands.read(ui, &touch, state, out);
         self.hovered_track = self.track_below_pointer(ui, trace, areas);
-        if let Some(zoom_box) = self.hands.zoom_box() {
-            let painter = ui.painter_at(areas.canvas);
-            let accent = theme::current(ui).accent;
-            painter.rect_filled(zoom_box, 0.0, accent.gamma_multiply(0.18));
-            painter.rect_stroke(zoom_box, 0.0, (1.5, accent), StrokeKind::Inside);
-        } else if response.hovered() {
-            match state.mouse {
-                MouseMode::Zoom => ui.ctx().set_cursor_icon(CursorIcon::ZoomIn),
-                MouseMode::Pan => ui.ctx().set_cursor_icon(CursorIcon::Grab),
-                MouseMode::Select | MouseMode::Time => {}
-            }
-        }
+        self.mouse_mode_ui(ui, areas.canvas, state.mouse, response.hovered());
 
-        if let Some(at) = ruler.hover_pos()
-            && let Some(band) = marks::band_at(known.steps, window.time.time_at(share_of(at)))
+        if let Some(pos) = ruler.hover_pos()
+            && let Some(band) = marks::band_at(known.steps, window.time.time_at(share_of(pos)))
         {
             tooltip::step_ui(ui, band);
         }
@@ -109,6 +98,22 @@ impl Timeline {
         }
         if !ui.input(|i| i.pointer.any_down()) {
             self.hover_ui(ui, trace, (window.time, known), areas, ground, pointer, hit);
+        }
+    }
+
+    /// The box of a zoom under way, or the pointer that shows what a drag does.
+    fn mouse_mode_ui(&self, ui: &Ui, canvas: Rect, mouse: MouseMode, is_hovered: bool) {
+        if let Some(zoom_box) = self.hands.zoom_box() {
+            let painter = ui.painter_at(canvas);
+            let accent = theme::current(ui).accent;
+            painter.rect_filled(zoom_box, 0.0, accent.gamma_multiply(0.18));
+            painter.rect_stroke(zoom_box, 0.0, (1.5, accent), StrokeKind::Inside);
+        } else if is_hovered {
+            match mouse {
+                MouseMode::Zoom => ui.ctx().set_cursor_icon(CursorIcon::ZoomIn),
+                MouseMode::Pan => ui.ctx().set_cursor_icon(CursorIcon::Grab),
+                MouseMode::Select | MouseMode::Time => {}
+            }
         }
     }
 
@@ -156,14 +161,14 @@ impl Timeline {
     ) {
         let theme = theme::current(ui);
         let painter = ui.painter_at(areas.canvas);
-        let at = time.time_at(f64::from(
+        let instant = time.time_at(f64::from(
             (pointer.x - areas.canvas.left()) / areas.canvas.width().max(1.0),
         ));
         marks::pointer_time(
             &ui.painter_at(areas.ruler),
             areas.ruler,
             pointer.x,
-            at,
+            instant,
             theme,
         );
         for strip in &ground.strips {
@@ -196,12 +201,12 @@ impl Timeline {
         } else if let Some(drawn) = self.list.derived_at(local.x, local.y) {
             derived::tooltip_ui(ui, trace, &drawn.hit);
         } else if let Some(row) = self.list.row_at(local.y) {
-            tooltip::counter_ui(ui, trace, row, at);
+            tooltip::counter_ui(ui, trace, row, instant);
             derived::note_ui(ui, trace, row.node);
             let end = time.time_at(f64::from(
                 (local.x + MIN_WIDTH) / areas.canvas.width().max(1.0),
             ));
-            tooltip::load_ui(ui, trace, row, TimeRange::new(at, end.max(at)));
+            tooltip::load_ui(ui, trace, row, TimeRange::new(instant, end.max(instant)));
         }
     }
 }

@@ -110,14 +110,14 @@ pub fn arrow_ui(ui: &Ui, trace: &OpenTrace, arrow: &FlowArrow) {
 }
 
 /// The value of a counter.
-pub fn counter_ui(ui: &Ui, trace: &OpenTrace, row: &TrackRow, at: Timestamp) {
+pub fn counter_ui(ui: &Ui, trace: &OpenTrace, row: &TrackRow, instant: Timestamp) {
     let TreeItem::Track(track) = trace.tree.node(row.node).item else {
         return;
     };
     let Some(series) = trace.model.counter(track) else {
         return;
     };
-    let Some(value) = series.value_at(at) else {
+    let Some(value) = series.value_at(instant) else {
         return;
     };
     let unit = series.unit().map_or("", |unit| trace.model.str(unit));
@@ -125,7 +125,7 @@ pub fn counter_ui(ui: &Ui, trace: &OpenTrace, row: &TrackRow, at: Timestamp) {
         ui.strong(&trace.tree.node(row.node).title);
         ui.label(counter_value(value, unit))
             .on_hover_text(format!("{value} {unit}"));
-        ui.weak(format!("at {}", time(at.since_origin())));
+        ui.weak(format!("at {}", time(instant.since_origin())));
     });
 }
 

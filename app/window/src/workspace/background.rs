@@ -62,14 +62,14 @@ impl Workspace {
         if order == DeviceOrder::Host || !self.state.ordered.is_empty() {
             return;
         }
-        let found = if let DeviceOrder::Axis(_) = order {
-            let found = self.reports.get::<Collectives>();
-            found.map(|known| known.map(|collectives| order.along(&collectives.places)))
+        let devices = if let DeviceOrder::Axis(_) = order {
+            let devices = self.reports.get::<Collectives>();
+            devices.map(|known| known.map(|collectives| order.along(&collectives.places)))
         } else {
-            let found = self.reports.get::<Balance>();
-            found.map(|known| known.map(|balance| order.of(balance)))
+            let devices = self.reports.get::<Balance>();
+            devices.map(|known| known.map(|balance| order.of(balance)))
         };
-        match found {
+        match devices {
             Ok(Some(devices)) if !devices.is_empty() => {
                 self.apply(&ViewCommand::DevicesInOrder(Arc::new(devices)));
             }
@@ -104,6 +104,29 @@ impl Workspace {
         }
         self.has_asked = true;
         self.work_ahead();
+        self.want_reports();
+        if let Some(slice) = self.state.place.selection {
+            self.ask_about_slice(slice);
+        }
+        if let Some(range) = self.state.place.mark {
+            self.ask_about_area(range);
+        }
+        match SearchFor::of(&self.state) {
+            None => self.search.clear(),
+            Some(wanted) => {
+                let (model, classes) = (self.trace.model.clone(), Arc::clone(&self.trace.classes));
+                self.search.ask(wanted.clone(), move |progress| {
+                    search::search(&model, &classes, &wanted, progress).map(Arc::new)
+                });
+            }
+        }
+        let drawn = self.timeline.drawn();
+        self.derived.ask(&mut self.trace, &self.state, drawn);
+        self.ask_tabs();
+    }
+
+    /// Asks for the reports that panels, headings and colours need.
+    fn want_reports(&mut self) {
         if self.state.shows(Panel::Reports) {
             let tabs = [Some(self.state.tab.as_str()), self.state.tab_below()];
             for tab in tabs.into_iter().flatten().map(tab) {
@@ -145,54 +168,45 @@ impl Workspace {
         if self.reports.ready::<Doctor>().is_some() && self.has_devices_to_order() {
             self.reports.want(Collectives::ID);
         }
-        if let Some(slice) = self.state.place.selection {
-            let (model, path) = (self.trace.model.clone(), self.trace.path.clone());
-            let label = model.slice(slice).label_id();
-            self.args.ask_later(slice, move |_, answer| {
-                platform::with_files(&path, move |here| {
-                    answer.give(here.and_then(|()| model.slice(slice).args()));
-                });
+    }
+
+    fn ask_about_slice(&mut self, slice: SliceId) {
+        let (model, path) = (self.trace.model.clone(), self.trace.path.clone());
+        let label = model.slice(slice).label_id();
+        self.args.ask_later(slice, move |_, answer| {
+            platform::with_files(&path, move |here| {
+                answer.give(here.and_then(|()| model.slice(slice).args()));
             });
-            let model = self.trace.model.clone();
-            self.durations.ask(label, move |progress| {
-                histogram::durations(&model, label, progress)
+        });
+        let model = self.trace.model.clone();
+        self.durations.ask(label, move |progress| {
+            histogram::durations(&model, label, progress)
+        });
+        if self.state.shows(Panel::Details) && self.trace.model.slice(slice).op().is_some() {
+            for id in details::WANTED {
+                self.reports.want(id);
+            }
+        }
+    }
+
+    /// Asks for the sums of a marked area.
+    fn ask_about_area(&mut self, range: TimeRange) {
+        let area = MarkedArea {
+            range,
+            tracks: Arc::clone(&self.state.mark_tracks),
+            pivot: self.choice.pivot,
+        };
+        // Sums by step wait for the steps.
+        let is_known = area.pivot != AreaGrouping::Step
+            || self.bands.is_some()
+            || self.reports.get::<Steps>().is_err();
+        if is_known {
+            let steps = self.bands.clone().unwrap_or_default();
+            let areas = Arc::clone(&self.areas);
+            self.area.ask(area.clone(), move |progress| {
+                areas.of(&steps, &area, progress)
             });
-            if self.state.shows(Panel::Details) && self.trace.model.slice(slice).op().is_some() {
-                for id in details::WANTED {
-                    self.reports.want(id);
-                }
-            }
         }
-        if let Some(range) = self.state.place.mark {
-            let area = MarkedArea {
-                range,
-                tracks: Arc::clone(&self.state.mark_tracks),
-                pivot: self.choice.pivot,
-            };
-            // Sums by step wait for the steps.
-            let is_known = area.pivot != AreaGrouping::Step
-                || self.bands.is_some()
-                || self.reports.get::<Steps>().is_err();
-            if is_known {
-                let steps = self.bands.clone().unwrap_or_default();
-                let areas = Arc::clone(&self.areas);
-                self.area.ask(area.clone(), move |progress| {
-                    areas.of(&steps, &area, progress)
-                });
-            }
-        }
-        match SearchFor::of(&self.state) {
-            None => self.search.clear(),
-            Some(wanted) => {
-                let (model, classes) = (self.trace.model.clone(), Arc::clone(&self.trace.classes));
-                self.search.ask(wanted.clone(), move |progress| {
-                    search::search(&model, &classes, &wanted, progress).map(Arc::new)
-                });
-            }
-        }
-        let drawn = self.timeline.drawn();
-        self.derived.ask(&mut self.trace, &self.state, drawn);
-        self.ask_tabs();
     }
 
     /// Finds what folded groups show, the longest slice of each name, which the first click on a name needs, the arrows of
@@ -201,16 +215,16 @@ impl Workspace {
         if self.ahead.key().is_some() {
             return;
         }
-        let (own, areas) = (self.trace.clone(), Arc::clone(&self.areas));
+        let (trace, areas) = (self.trace.clone(), Arc::clone(&self.areas));
         self.ahead.ask((), move |progress| {
-            own.tree.measure_load(&own.model);
-            own.find_longest();
+            trace.tree.measure_load(&trace.model);
+            trace.find_longest();
             // In a browser these would delay frames before anybody asks for them.
             if platform::IN_BROWSER {
                 return Ok(());
             }
-            let flow = own.model.flows().first();
-            let _linked = flow.map(|flow| own.model.flows_to(flow.to).count());
+            let flow = trace.model.flows().first();
+            let _linked = flow.map(|flow| trace.model.flows_to(flow.to).count());
             areas.prepare(progress)
         });
     }

@@ -50,7 +50,7 @@ impl DerivedJobs {
         {
             // The numbers of queries may have changed meanwhile.
             let mut queries = trace.tree.queries().iter();
-            let track = queries.position(|own| own == query);
+            let track = queries.position(|known| known == query);
             take_over(trace, track.map(DerivedTrack::Query), self.queries.take());
         }
     }
@@ -97,9 +97,9 @@ impl DerivedJobs {
             return;
         }
         self.stop = Arc::default();
-        let (session, own, stop) = (session.clone(), query.clone(), Arc::clone(&self.stop));
+        let (session, asked, stop) = (session.clone(), query.clone(), Arc::clone(&self.stop));
         self.queries.ask(query.clone(), move |_| {
-            rows_of(&session, &own, stop).map(Arc::new)
+            rows_of(&session, &asked, stop).map(Arc::new)
         });
     }
 }
@@ -132,13 +132,13 @@ fn find(
     track: DerivedTrack,
 ) -> Result<DerivedData, String> {
     let cx = session.context(Scope::WholeTrace);
-    let found = match track {
+    let rows = match track {
         DerivedTrack::CriticalPath => critical_path(&cx, colors),
         DerivedTrack::Scopes(core) => scopes(&cx, core),
         DerivedTrack::Sources(core) => source_lines(&cx, core),
         DerivedTrack::Query(_) => return Err("this track is of a query".to_owned()),
     };
-    found.map_err(|error| error.to_string())
+    rows.map_err(|error| error.to_string())
 }
 
 #[cfg(not(target_arch = "wasm32"))]

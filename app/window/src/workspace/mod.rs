@@ -219,9 +219,10 @@ impl Workspace {
         } = frame;
         times::are_of(&self.trace.model);
         let comparing = companion.is_some();
-        let other = companion.as_ref().map(|own| own.other);
-        let (comparison, about) =
-            companion.map_or((None, None), |own| (Some(own.tables), own.about));
+        let other = companion.as_ref().map(|other_side| other_side.other);
+        let (comparison, about) = companion.map_or((None, None), |other_side| {
+            (Some(other_side.tables), other_side.about)
+        });
         let mut wanted = ViewCommands::new();
         if let Some((path, progress)) = loading {
             top_ui(ui, "loading", |ui| {
@@ -363,7 +364,7 @@ impl Workspace {
             .search
             .latest()
             .filter(|_| self.state.is_searching())
-            .map(|found| &found.highlighted);
+            .map(|search| &search.highlighted);
         let known = TimelineContext {
             highlighted,
             steps: self.bands.as_deref().unwrap_or_default(),
@@ -409,8 +410,8 @@ impl Workspace {
 
     /// Where the devices are along axes, as far as it is known.
     pub fn device_places(&self) -> &[DevicePlaces] {
-        let found = self.reports.ready::<Collectives>();
-        found.map_or(&[], |found| &found.places)
+        let collectives = self.reports.ready::<Collectives>();
+        collectives.map_or(&[], |collectives| &collectives.places)
     }
 
     /// The median time of its steps, once it is known.

@@ -233,7 +233,7 @@ fn pair_up(builder: &TraceBuilder, core: &CoreTracks, roles: &RolesByLabel) -> V
 }
 
 /// Ends spans that are still in flight when their program ends.
-fn cut_off(pending: &mut PendingStarts, at: Timestamp, pairs: &mut Vec<AsyncPair>) {
+fn cut_off(pending: &mut PendingStarts, time: Timestamp, pairs: &mut Vec<AsyncPair>) {
     let pending = std::mem::take(pending);
     let open = pending
         .all
@@ -242,7 +242,7 @@ fn cut_off(pending: &mut PendingStarts, at: Timestamp, pairs: &mut Vec<AsyncPair
     pairs.extend(open.map(|&(index, _)| AsyncPair {
         start: Some(index),
         done: None,
-        cut: Some(at),
+        cut: Some(time),
     }));
 }
 

@@ -78,8 +78,8 @@ impl DumpName {
 
 /// The number in a name that XLA chose: `module_0003.jit_f`, perhaps after a prefix.
 fn module_number(name: &str) -> Option<u64> {
-    name.match_indices("module_").find_map(|(at, found)| {
-        let rest = &name[at + found.len()..];
+    name.match_indices("module_").find_map(|(start, mark)| {
+        let rest = &name[start + mark.len()..];
         let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
         (digits >= 4).then(|| rest[..digits].parse().ok()).flatten()
     })

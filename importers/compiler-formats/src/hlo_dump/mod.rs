@@ -330,8 +330,8 @@ fn attach(
             |id| format!("{}({id})", program.name),
         );
         match choose(program, of_name, namesakes, of_program) {
-            Ok((at, how)) => {
-                let Some(chosen) = of_name.get_mut(at) else {
+            Ok((index, how)) => {
+                let Some(chosen) = of_name.get_mut(index) else {
                     continue;
                 };
                 chosen.is_used = true;
@@ -381,7 +381,7 @@ fn choose(
     if !is_by_id {
         candidates.extend(files().filter(|(_, dump)| dump.name.program_id.is_none()));
     }
-    let Some(&(at, first)) = candidates.first() else {
+    let Some(&(index, first)) = candidates.first() else {
         return Err(match of_name {
             [] => "no file has this name".to_owned(),
             [only] => format!("{} has another id", only.file),
@@ -423,7 +423,7 @@ fn choose(
         ));
     }
     let differs = |op: &&OpResult| match (&op.dims, first.outline.results.get(&op.name)) {
-        (Some(own), Some(Some(other))) => own != other,
+        (Some(dims), Some(Some(other))) => dims != other,
         _ => false,
     };
     match ops.iter().find(differs) {
@@ -432,7 +432,7 @@ fn choose(
             first.file, op.name
         )),
         None => Ok((
-            at,
+            index,
             if is_by_id {
                 ProgramMatch::ById
             } else {

@@ -97,10 +97,10 @@ impl<'a> LogLine<'a> {
                 message,
             });
         }
-        let (at, message) = message(rest)?;
+        let (start, message) = message(rest)?;
         Some(Self {
             writer,
-            time: LogTime::of(rest.get(..at)?),
+            time: LogTime::of(rest.get(..start)?),
             message,
         })
     }
@@ -125,47 +125,50 @@ fn split_writer(line: &str) -> (&str, &str) {
 
 /// The message of a line and where it begins.
 fn message(line: &str) -> Option<(usize, LogMessage<'_>)> {
-    let found = |words: &str| {
-        let at = line.find(words)?;
-        Some((at, &line[at + words.len()..]))
+    let behind = |words: &str| {
+        let start = line.find(words)?;
+        Some((start, &line[start + words.len()..]))
     };
     for (phase, before, after) in FINISHED {
-        if let Some((at, rest)) = found(before) {
+        if let Some((start, rest)) = behind(before) {
             let (name, seconds) = after.iter().find_map(|words| rest.rsplit_once(words))?;
             let seconds: f64 = seconds.trim().strip_suffix("sec")?.trim().parse().ok()?;
             let is_plausible = seconds.is_finite() && (0.0..LONGEST_S).contains(&seconds);
             let finished = LogMessage::Finished(phase, function(name), seconds);
-            return is_plausible.then_some((at, finished));
+            return is_plausible.then_some((start, finished));
         }
     }
-    if let Some((at, rest)) = found("ersistent compilation cache hit for ") {
-        return Some((at, cache(rest, true)?));
+    if let Some((start, rest)) = behind("ersistent compilation cache hit for ") {
+        return Some((start, cache(rest, true)?));
     }
-    if let Some((at, rest)) = found("PERSISTENT COMPILATION CACHE MISS for ") {
-        return Some((at, cache(rest, false)?));
+    if let Some((start, rest)) = behind("PERSISTENT COMPILATION CACHE MISS for ") {
+        return Some((start, cache(rest, false)?));
     }
-    if let Some((at, rest)) = found("Writing ")
+    if let Some((start, rest)) = behind("Writing ")
         && let Some((name, key)) = rest.split_once(" to persistent compilation cache with key ")
     {
         let kept = LogMessage::Kept {
             function: function(name),
             key: key.trim().trim_matches(['\'', '"']),
         };
-        return Some((at, kept));
+        return Some((start, kept));
     }
-    if let Some((at, place)) = found("TRACING CACHE MISS at ") {
+    if let Some((start, place)) = behind("TRACING CACHE MISS at ") {
         let place = place.trim_end_matches(':').trim_end_matches(" because");
-        return Some((at, LogMessage::TracingMiss { place }));
+        return Some((start, LogMessage::TracingMiss { place }));
     }
-    if let Some((at, rest)) = found("get_cache_key hash of serialized ") {
+    if let Some((start, rest)) = behind("get_cache_key hash of serialized ") {
         let (part, hash) = rest.split_once(": ")?;
         let hash = hash.trim();
-        return Some((at, LogMessage::KeyPart { part, hash }));
+        return Some((start, LogMessage::KeyPart { part, hash }));
     }
-    let (at, rest) = found("Compiling ")?;
+    let (start, rest) = behind("Compiling ")?;
     let (name, types) = COMPILING.iter().find_map(|words| rest.split_once(words))?;
     let name = name.split_whitespace().next()?;
-    Some((at, LogMessage::Compiling(function(name), types_of(types))))
+    Some((
+        start,
+        LogMessage::Compiling(function(name), types_of(types)),
+    ))
 }
 
 /// A longer phase is a mistake.
@@ -231,18 +234,20 @@ fn hlo_dtype(dtype: &str) -> String {
     if dtype == "bool" {
         return "pred".to_owned();
     }
-    let found = short
+    let known = short
         .iter()
         .find_map(|(long, short)| Some(format!("{short}{}", dtype.strip_prefix(long)?)));
-    found.unwrap_or_else(|| dtype.to_owned())
+    known.unwrap_or_else(|| dtype.to_owned())
 }
 
 impl LogTime {
     /// The time in the words before a message: `2025-06-07 00:14:40,280` of Python, `W0607 00:14:40.280123` of Abseil.
     fn of(prefix: &str) -> Option<Self> {
-        let (colon, _) = prefix.match_indices(':').find(|&(at, _)| {
+        let (colon, _) = prefix.match_indices(':').find(|&(colon, _)| {
             let is_time = |text: &str| text.as_bytes().get(2) == Some(&b':');
-            let text = at.checked_sub(2).and_then(|at| prefix.get(at..at + 8));
+            let text = colon
+                .checked_sub(2)
+                .and_then(|colon| prefix.get(colon..colon + 8));
             text.is_some_and(|text| is_time(text) && is_time(&text[3..]))
         })?;
         let begin = colon - 2;

@@ -81,9 +81,9 @@ fn add(
             } else {
                 "Persistent compilation cache miss"
             };
-            let at = TimeRange::new(span.range.start, span.range.start);
+            let instant = TimeRange::new(span.range.start, span.range.start);
             let label = out.label(name, None);
-            out.add_slice(track, SliceSpec::new(at, label));
+            out.add_slice(track, SliceSpec::new(instant, label));
         }
     }
 }
@@ -101,6 +101,6 @@ fn args(program: &LoggedProgram) -> Vec<Arg> {
     let parts = program.key_parts.iter();
     args.extend(parts.map(|(part, hash)| text(&format!("cache_key.{part}"), hash)));
     let types = program.types.iter().enumerate();
-    args.extend(types.map(|(at, of)| text(&format!("argument {at}"), of)));
+    args.extend(types.map(|(index, of)| text(&format!("argument {index}"), of)));
     args
 }

@@ -70,8 +70,8 @@ impl BundleTexts {
 fn without_comments(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let (mut rest, mut depth) = (text, 0_usize);
-    while let Some(at) = rest.find(['/', '*']) {
-        let (before, mark) = rest.split_at(at);
+    while let Some(start) = rest.find(['/', '*']) {
+        let (before, mark) = rest.split_at(start);
         let (kept, change): (usize, isize) = match mark.get(..2) {
             Some("/*") => (2, 1),
             Some("*/") if depth > 0 => (2, -1),

@@ -132,13 +132,13 @@ pub fn is_dump(folder: &Path) -> bool {
 /// The relevant files, ordered by time.
 fn files(folder: &Path, roots: &[PathBuf], progress: &Progress) -> Result<Vec<DumpFile>> {
     let mut files = Vec::new();
-    for (at, entry) in fs::read_dir(folder)
+    for (index, entry) in fs::read_dir(folder)
         .into_iter()
         .flatten()
         .take(MAX_NAMES)
         .enumerate()
     {
-        if at % NAMES_A_CHECK == 0 {
+        if index % NAMES_A_CHECK == 0 {
             progress.check()?;
         }
         files.extend(
@@ -231,11 +231,11 @@ pub(super) fn tables(
         });
     }
     // Without its analysis a table belongs to no op: texts of code get what the analyses leave.
-    for (found, name) in tables.found.iter_mut().zip(named_codes) {
+    for (op, name) in tables.found.iter_mut().zip(named_codes) {
         progress.check()?;
         let Some(name) = name else { continue };
         let text = read(&folder.join(name), &mut budget, &mut tables.is_cut);
-        found.code = text.map(|text| ((*name).to_owned(), BundleTexts::read(&text)));
+        op.code = text.map(|text| ((*name).to_owned(), BundleTexts::read(&text)));
     }
     Ok(tables)
 }

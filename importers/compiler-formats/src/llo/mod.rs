@@ -108,20 +108,16 @@ pub fn add(
             };
             out.log(IssueKind::SourceSkipped, what);
         }
-        let nameless = tables
-            .found
-            .iter()
-            .filter(|found| found.text.is_none())
-            .count() as u64;
+        let nameless = tables.found.iter().filter(|op| op.text.is_none()).count() as u64;
         out.log_mut()
             .add_many(IssueKind::UnknownMetadata, nameless, || {
                 format!("{}: tables without op text were skipped", folder.display())
             });
-        for found in &tables.found {
+        for op in &tables.found {
             progress.check()?;
-            let meant = shapes.meant(found, &ops, progress, out)?;
+            let meant = shapes.meant(op, &ops, progress, out)?;
             if !meant.is_empty() {
-                add_table(found, read.len(), meant, &mut said, progress, out)?;
+                add_table(op, read.len(), meant, &mut said, progress, out)?;
             }
         }
         read.push((folder, tables.all));
@@ -145,10 +141,10 @@ struct OpBundles {
 impl OpBundles {
     /// Compares the vector memory that another table gives the op.
     fn add_memory(&mut self, other: Option<VmemUse>, file: &str) {
-        let own = &mut self.bundles.vmem;
-        if own.is_none() {
-            *own = other;
-        } else if other.is_some() && *own != other {
+        let vmem = &mut self.bundles.vmem;
+        if vmem.is_none() {
+            *vmem = other;
+        } else if other.is_some() && *vmem != other {
             self.other_memory.get_or_insert_with(|| file.to_owned());
         }
     }
@@ -312,17 +308,17 @@ impl OpShapes {
     /// The ops of a table: those with its name and output shape.
     fn meant(
         &mut self,
-        found: &dump::EmittedOp,
+        emitted: &dump::EmittedOp,
         ops: &HashMap<String, Vec<OpId>>,
         progress: &Progress,
         out: &TraceBuilder,
     ) -> Result<Vec<OpId>> {
-        let wanted = found.text.as_deref().and_then(|text| self.number(text));
+        let wanted = emitted.text.as_deref().and_then(|text| self.number(text));
         let Some(wanted) = wanted else {
             return Ok(Vec::new());
         };
         let mut meant = Vec::new();
-        for &id in found
+        for &id in emitted
             .shared_by
             .iter()
             .filter_map(|name| ops.get(name))
@@ -345,24 +341,25 @@ impl OpShapes {
 
 /// Adds the contents of a table to its ops.
 fn add_table(
-    found: &dump::EmittedOp,
+    emitted: &dump::EmittedOp,
     folder: usize,
     meant: Vec<OpId>,
     said: &mut BTreeMap<OpId, OpBundles>,
     progress: &Progress,
     out: &mut TraceBuilder,
 ) -> Result<()> {
-    let file = found
+    let file = emitted
         .path
         .file_name()
         .unwrap_or_default()
         .to_string_lossy()
         .into_owned();
-    let table = match InputSource::open(&found.path).map(|source| table::read(&source, progress)) {
+    let table = match InputSource::open(&emitted.path).map(|source| table::read(&source, progress))
+    {
         Ok(table) => table?,
         Err(error) => Err(error.to_string()),
     };
-    let table = table.and_then(|table| match found.bundles {
+    let table = table.and_then(|table| match emitted.bundles {
         Some(bundles) if bundles != table.bundles => Err(format!(
             "{} rows, but {bundles} bundles were scheduled",
             table.bundles
@@ -378,7 +375,7 @@ fn add_table(
             return Ok(());
         }
     };
-    let code = found.code.as_ref();
+    let code = emitted.code.as_ref();
     let is_whole = |(_, code): &&(String, BundleTexts)| code.all == table.bundles;
     if let Some((name, code)) = code.filter(|code| !is_whole(code)) {
         out.log(IssueKind::SourceSkipped, || {
@@ -389,7 +386,7 @@ fn add_table(
         });
     }
     let code = code.filter(is_whole).map(|(_, code)| code);
-    let emitted_for = out.intern(&found.hlo);
+    let emitted_for = out.intern(&emitted.hlo);
     let bundles = Bundles {
         count: table.bundles,
         units: table.slots(|name| out.intern(name)),
@@ -408,8 +405,8 @@ fn add_table(
                 })
                 .collect(),
         }),
-        vmem: found.vmem,
-        live_registers: found.live_registers,
+        vmem: emitted.vmem,
+        live_registers: emitted.live_registers,
     };
     for id in meant {
         match said.entry(id) {

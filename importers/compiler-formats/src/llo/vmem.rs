@@ -31,12 +31,12 @@ pub(super) fn read(page: &str) -> BTreeMap<String, VmemUse> {
     ops.filter_map(|(op, known)| {
         let blocks = known["blocks"].as_array().into_iter().flatten();
         let sizes = blocks.map(spill_bytes);
-        let found = VmemUse {
+        let vmem = VmemUse {
             bytes: known["total_size"].as_u64()?,
             spill_bytes: sizes.fold(0, u64::saturating_add),
             limit_bytes: limit_bytes.filter(|&limit| limit > 0),
         };
-        Some((op.clone(), found))
+        Some((op.clone(), vmem))
     })
     .collect()
 }

@@ -107,8 +107,8 @@ pub(super) fn emit(
         }
     }
     // Their code may be known all the same.
-    for &at in &run.without_time {
-        labels.of(out, at);
+    for &id in &run.without_time {
+        labels.of(out, id);
     }
     labels.log(out);
     counters(out, group, program, run);
@@ -151,8 +151,8 @@ fn counters(
             continue;
         }
         let track = track(out, group, TrackKind::Counter, number, name);
-        for (at, bytes) in curve {
-            out.add_counter_sample(track, Timestamp::from_ps(at), None, bytes as f64);
+        for (time_ps, bytes) in curve {
+            out.add_counter_sample(track, Timestamp::from_ps(time_ps), None, bytes as f64);
         }
         out.set_counter_unit(track, "bytes");
     }

@@ -82,15 +82,15 @@ impl<'p, 'a> ScheduleLabels<'p, 'a> {
         let start = start.and_then(|&start| self.program.module.instruction(start));
         let mut moved = start.map_or_else(Vec::new, |start| self.costs.bytes(start));
         moved.retain(|access| access.access == Access::Read);
-        let own = self.costs.bytes(done).into_iter();
-        moved.extend(own.filter(|access| access.access == Access::Write));
+        let accesses = self.costs.bytes(done).into_iter();
+        moved.extend(accesses.filter(|access| access.access == Access::Write));
         moved
     }
 
     fn op(&mut self, out: &mut TraceBuilder, id: InstructionId, instruction: &Instruction) -> Op {
         let mut lines = BoundedNames::new(self.most());
-        for (at, frame) in self.program.module.stack(instruction).iter().enumerate() {
-            let separator = if at > 0 { "\n" } else { "" };
+        for (index, frame) in self.program.module.stack(instruction).iter().enumerate() {
+            let separator = if index > 0 { "\n" } else { "" };
             lines.push_all(&[separator, frame.file, ":", &frame.line.to_string()]);
         }
         self.cut += u64::from(lines.is_full());

@@ -121,7 +121,7 @@ impl Importer for ScheduledHlo {
                         add_program(&read, blob, text.len(), out);
                         return Ok(());
                     }
-                    found => found.map_err(unusable)?,
+                    result => result.map_err(unusable)?,
                 };
                 let run = simulate::play(&program, &machine, progress)?;
                 progress.check()?;
@@ -225,7 +225,7 @@ fn schedule_mhz(
     let stems = name
         .match_indices('.')
         .rev()
-        .map(|(at, _)| &name[..at])
+        .map(|(start, _)| &name[..start])
         .chain([program.module.name.as_str()]);
     let beside = stems
         .filter(|stem| !stem.contains(['/', '\\']))
@@ -247,10 +247,10 @@ fn last_clock(mut text: impl Read, progress: &Progress) -> Result<Option<f64>> {
         let is_last = read.is_err() || buffer.len() == kept;
         // A line that continues in the next piece is parsed there. An unterminated last line may
         // have lost digits.
-        let whole = memchr::memrchr(b'\n', &buffer).map_or(0, |at| at + 1);
+        let whole = memchr::memrchr(b'\n', &buffer).map_or(0, |start| start + 1);
         let lines = &buffer[..whole];
-        if let Some(at) = memchr::memmem::rfind(lines, CLOCK) {
-            let line = lines[at + CLOCK.len()..]
+        if let Some(start) = memchr::memmem::rfind(lines, CLOCK) {
+            let line = lines[start + CLOCK.len()..]
                 .split(|&byte| byte == b'\n')
                 .next()
                 .unwrap_or_default();

@@ -57,17 +57,17 @@ fn lives(
     let first = instructions.first().map_or(0, |(id, _)| id.index());
     let position = |id: InstructionId| id.index().wrapping_sub(first);
     let done = |id| program.done(id).map(position);
-    for (at, &(id, instruction)) in instructions.iter().enumerate().rev() {
+    for (index, &(id, instruction)) in instructions.iter().enumerate().rev() {
         if program.line(id).is_root || &*instruction.opcode == "parameter" {
-            lives[at] = end;
+            lives[index] = end;
         }
         let until = if is_same_memory(instruction) {
-            lives[at]
+            lives[index]
         } else if let Some(done) = done(id) {
             // The operand is read for as long as the transfer is in flight.
             ends.get(done).copied().unwrap_or(end)
         } else {
-            ends[at]
+            ends[index]
         };
         for &operand in &instruction.operands {
             if let Some(life) = lives.get_mut(position(operand)) {
@@ -76,9 +76,9 @@ fn lives(
         }
     }
     // The memory that a start op allocates holds the value of its done op.
-    for (at, &(id, _)) in instructions.iter().enumerate() {
+    for (index, &(id, _)) in instructions.iter().enumerate() {
         if let Some(life) = done(id).and_then(|done| lives.get(done).copied()) {
-            lives[at] = life.max(lives[at]);
+            lives[index] = life.max(lives[index]);
         }
     }
     lives
@@ -136,16 +136,16 @@ fn curve(mut changes: Vec<(i64, i128)>, end: i64) -> OccupancyCurve {
     changes.sort_unstable();
     let mut out: OccupancyCurve = Vec::new();
     let mut sum = 0_i128;
-    for (at, change) in changes {
+    for (time, change) in changes {
         sum += change;
         let value = u64::try_from(sum).unwrap_or(if sum < 0 { 0 } else { u64::MAX });
         match out.last_mut() {
-            Some(last) if last.0 == at => last.1 = value,
-            _ => out.push((at, value)),
+            Some(last) if last.0 == time => last.1 = value,
+            _ => out.push((time, value)),
         }
     }
     // At the end all memory is released, so no value holds after that.
-    out.retain(|&(at, _)| at < end);
+    out.retain(|&(time, _)| time < end);
     out.dedup_by_key(|&mut (_, value)| value);
     out
 }

@@ -113,13 +113,13 @@ impl ScheduleSimulator<'_, '_> {
     fn computation(&mut self, id: ComputationId, depth: usize) -> Result<()> {
         let program = self.program;
         let begin = self.now;
-        for (at, instruction) in program.module.iter_of(id) {
+        for (instruction_id, instruction) in program.module.iter_of(id) {
             if self.steps.is_multiple_of(1024) {
                 self.progress.check()?;
             }
             let before = self.now;
             self.steps += 1;
-            self.instruction(instruction, at, depth)?;
+            self.instruction(instruction, instruction_id, depth)?;
             if depth == 0 {
                 self.run.entry.push((before, self.now));
             }
@@ -131,40 +131,40 @@ impl ScheduleSimulator<'_, '_> {
     fn instruction(
         &mut self,
         instruction: &Instruction,
-        at: InstructionId,
+        id: InstructionId,
         depth: usize,
     ) -> Result<()> {
         let (program, chip) = (self.program, self.machine.chip);
         let step = self
             .known
-            .entry(at)
-            .or_insert_with(|| InstructionEffect::of(program, at, instruction, chip));
+            .entry(id)
+            .or_insert_with(|| InstructionEffect::of(program, id, instruction, chip));
         match step.clone() {
             InstructionEffect::Nothing => {}
             InstructionEffect::While { trips, body } => {
-                return self.repeat(instruction, (trips, body), at, depth);
+                return self.repeat(instruction, (trips, body), id, depth);
             }
             InstructionEffect::Call(callee) => return self.branch(instruction, callee, depth),
             InstructionEffect::Choose(branch) => {
                 let (begin, index) = (self.now, self.run.events.len());
                 self.push(SimulatedEvent {
                     modelled: false,
-                    ..event(SimulatedResource::Core, begin, begin, at)
+                    ..event(SimulatedResource::Core, begin, begin, id)
                 });
                 self.branch(instruction, branch, depth)?;
                 self.lasts_until_now(index);
             }
-            InstructionEffect::Done(start) => self.wait(instruction, start, at),
+            InstructionEffect::Done(start) => self.wait(instruction, start, id),
             InstructionEffect::Update(start) => {
                 let flight = start.and_then(|start| self.flights.get(&start).copied());
-                self.flights.extend(flight.map(|flight| (at, flight)));
+                self.flights.extend(flight.map(|flight| (id, flight)));
             }
             InstructionEffect::Compute(cycles) => {
                 let end = self.after(cycles as f64 / self.machine.clock_hz, self.now);
                 self.push(SimulatedEvent {
                     cycles: Some(cycles),
                     modelled: false,
-                    ..event(SimulatedResource::Core, self.now, end, at)
+                    ..event(SimulatedResource::Core, self.now, end, id)
                 });
                 self.now = end;
             }
@@ -173,16 +173,16 @@ impl ScheduleSimulator<'_, '_> {
                 let lane = SimulatedResource::Ici(transfer.links);
                 self.push(SimulatedEvent {
                     bytes: Some(transfer.bytes),
-                    ..event(lane, begin, end, at)
+                    ..event(lane, begin, end, id)
                 });
-                self.flights.insert(at, self.run.events.len() - 1);
+                self.flights.insert(id, self.run.events.len() - 1);
             }
             InstructionEffect::Communicate(transfer) => {
                 // The core is blocked while it waits for the link.
                 let (_, end) = self.transfer(transfer);
                 self.push(SimulatedEvent {
                     bytes: Some(transfer.bytes),
-                    ..event(SimulatedResource::Core, self.now, end, at)
+                    ..event(SimulatedResource::Core, self.now, end, id)
                 });
                 self.now = end;
             }
@@ -192,12 +192,12 @@ impl ScheduleSimulator<'_, '_> {
                 self.hbm_free = end;
                 self.push(SimulatedEvent {
                     bytes: Some(bytes),
-                    ..event(SimulatedResource::Hbm, begin, end, at)
+                    ..event(SimulatedResource::Hbm, begin, end, id)
                 });
-                self.flights.insert(at, self.run.events.len() - 1);
+                self.flights.insert(id, self.run.events.len() - 1);
             }
             InstructionEffect::Unknown(why) => {
-                self.run.without_time.insert(at);
+                self.run.without_time.insert(id);
                 self.issue(IssueKind::CostMissing, instruction, || why.to_owned());
             }
         }
@@ -217,7 +217,7 @@ impl ScheduleSimulator<'_, '_> {
         (begin, end)
     }
 
-    fn wait(&mut self, instruction: &Instruction, start: Option<InstructionId>, at: InstructionId) {
+    fn wait(&mut self, instruction: &Instruction, start: Option<InstructionId>, id: InstructionId) {
         let Some(flight) = start.and_then(|start| self.flights.remove(&start)) else {
             if !matches!(&*instruction.opcode, "send-done" | "recv-done") {
                 let start = start.and_then(|start| self.program.instruction(start));
@@ -230,12 +230,12 @@ impl ScheduleSimulator<'_, '_> {
         let Some(event) = self.run.events.get_mut(flight) else {
             return;
         };
-        event.done = Some(at);
+        event.done = Some(id);
         let end = event.end;
         if end > self.now {
             self.push(SimulatedEvent {
                 modelled: false,
-                ..self::event(SimulatedResource::Core, self.now, end, at)
+                ..self::event(SimulatedResource::Core, self.now, end, id)
             });
             self.now = end;
         }
@@ -246,7 +246,7 @@ impl ScheduleSimulator<'_, '_> {
         &mut self,
         instruction: &Instruction,
         (known, body): (Option<u64>, Option<ComputationId>),
-        at: InstructionId,
+        id: InstructionId,
         depth: usize,
     ) -> Result<()> {
         if known.is_none() {
@@ -256,7 +256,7 @@ impl ScheduleSimulator<'_, '_> {
         let (trips, begin, index) = (known.unwrap_or(1), self.now, self.run.events.len());
         self.push(SimulatedEvent {
             modelled: false,
-            ..event(SimulatedResource::Core, begin, begin, at)
+            ..event(SimulatedResource::Core, begin, begin, id)
         });
         let Some(body) = body else {
             self.issue(IssueKind::NotPlayed, instruction, || {
@@ -356,12 +356,12 @@ impl ScheduleSimulator<'_, '_> {
     }
 }
 
-fn event(lane: SimulatedResource, start: i64, end: i64, at: InstructionId) -> SimulatedEvent {
+fn event(lane: SimulatedResource, start: i64, end: i64, id: InstructionId) -> SimulatedEvent {
     SimulatedEvent {
         lane,
         start,
         end,
-        at,
+        at: id,
         done: None,
         bytes: None,
         cycles: None,

@@ -130,8 +130,8 @@ impl Archive {
 
 /// The files in the directory of an archive of `len` bytes.
 fn entries(zip: &ZipSliceArchive<InputSource>, len: u64) -> Result<Vec<ArchivedFile>> {
-    let (count, at) = (zip.entries_hint(), zip.directory_offset());
-    if count > MOST_FILES as u64 || zip.eocd_offset().saturating_sub(at) > DIRECTORY_LIMIT {
+    let (count, directory) = (zip.entries_hint(), zip.directory_offset());
+    if count > MOST_FILES as u64 || zip.eocd_offset().saturating_sub(directory) > DIRECTORY_LIMIT {
         let what = format!(
             "it lists {count} files; at most {MOST_FILES} are read: unpack it and open the folder"
         );
@@ -142,7 +142,7 @@ fn entries(zip: &ZipSliceArchive<InputSource>, len: u64) -> Result<Vec<ArchivedF
     for _ in 0..count {
         let Ok(Some(entry)) = rest.next_entry() else {
             let what = "the list of files is damaged: copy the archive again";
-            return Err(damaged(at, what));
+            return Err(damaged(directory, what));
         };
         if entry.is_dir() {
             continue;

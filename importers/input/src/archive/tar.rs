@@ -39,7 +39,7 @@ impl TarArchive {
     pub fn of(source: InputSource, progress: &Progress) -> Result<Self> {
         let (mut files, mut total) = (BTreeMap::new(), 0_u64);
         let mut archive = tar::Archive::new(limited(&source));
-        for (at, entry) in archive
+        for (index, entry) in archive
             .entries()
             .map_err(|error| damaged(&error))?
             .enumerate()
@@ -70,7 +70,7 @@ impl TarArchive {
                     what,
                 });
             }
-            files.insert(name.to_owned(), (at, size));
+            files.insert(name.to_owned(), (index, size));
             if files.len() > MOST_FILES {
                 let what =
                     format!("it has more than {MOST_FILES} files: unpack it and open the folder");
@@ -98,7 +98,7 @@ impl TarArchive {
         let place = |name: &String| self.files.get(name).copied();
         let mut places: BTreeMap<usize, u64> = wanted.iter().filter_map(place).collect();
         let mut archive = tar::Archive::new(limited(&self.source));
-        for (at, entry) in archive
+        for (index, entry) in archive
             .entries()
             .map_err(|error| damaged(&error))?
             .enumerate()
@@ -108,7 +108,7 @@ impl TarArchive {
             }
             progress.check()?;
             let mut entry = entry.map_err(|error| damaged(&error))?;
-            let Some(size) = places.remove(&at) else {
+            let Some(size) = places.remove(&index) else {
                 continue;
             };
             let mut bytes = Vec::new();
@@ -120,7 +120,7 @@ impl TarArchive {
             if bytes.len() as u64 != size {
                 return Err(damaged(&io::ErrorKind::UnexpectedEof.into()));
             }
-            unpacked.insert(at, bytes);
+            unpacked.insert(index, bytes);
         }
         let missing = || ImportError::NothingFound {
             what: "the archive has changed while it was read".to_owned(),

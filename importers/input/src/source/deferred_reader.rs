@@ -183,12 +183,12 @@ impl Drop for KeptContent {
 
 /// Up to `len` bytes from `start` on.
 fn part(whole: &[u8], start: u64, len: u64) -> &[u8] {
-    let at = |place: u64| {
+    let index = |place: u64| {
         usize::try_from(place)
             .unwrap_or(usize::MAX)
             .min(whole.len())
     };
-    &whole[at(start)..at(start.saturating_add(len))]
+    &whole[index(start)..index(start.saturating_add(len))]
 }
 
 /// Reads up to `len` bytes after skipping `skipped`. If the stream is damaged, the bytes before the damage are used,

@@ -210,13 +210,13 @@ impl InputSource {
         if is_same || !(self.gzip || other.gzip) {
             return is_same;
         }
-        let (mut own, mut others) = (
+        let (mut ours, mut others) = (
             BufReader::new(self.reader()),
             BufReader::new(other.reader()),
         );
         loop {
             // If one is damaged, it is unknown whether they are the same.
-            let (Ok(one), Ok(two)) = (own.fill_buf(), others.fill_buf()) else {
+            let (Ok(one), Ok(two)) = (ours.fill_buf(), others.fill_buf()) else {
                 return false;
             };
             let n = one.len().min(two.len());
@@ -226,7 +226,7 @@ impl InputSource {
             if n == 0 {
                 return true;
             }
-            own.consume(n);
+            ours.consume(n);
             others.consume(n);
         }
     }

@@ -23,27 +23,27 @@ struct ChunkClaim {
     unpacked: u64,
 }
 
-fn number(bytes: &[u8], at: usize) -> u64 {
+fn number(bytes: &[u8], start: usize) -> u64 {
     bytes
-        .get(at..at + 8)
+        .get(start..start + 8)
         .and_then(|bytes| bytes.try_into().ok())
         .map_or(0, u64::from_le_bytes)
 }
 
 /// The position after the header of a block, if this lies within one.
-fn after_block_header(at: u64) -> u64 {
-    if at % BLOCK < BLOCK_HEADER {
-        at - at % BLOCK + BLOCK_HEADER
+fn after_block_header(position: u64) -> u64 {
+    if position % BLOCK < BLOCK_HEADER {
+        position - position % BLOCK + BLOCK_HEADER
     } else {
-        at
+        position
     }
 }
 
 /// The position `length` bytes of chunks after another.
-fn advanced(at: u64, length: u64) -> u64 {
-    let at = after_block_header(at);
-    let (base, room) = (at - at % BLOCK, BLOCK - BLOCK_HEADER);
-    let total = (at % BLOCK - BLOCK_HEADER).saturating_add(length);
+fn advanced(position: u64, length: u64) -> u64 {
+    let position = after_block_header(position);
+    let (base, room) = (position - position % BLOCK, BLOCK - BLOCK_HEADER);
+    let total = (position % BLOCK - BLOCK_HEADER).saturating_add(length);
     let rest = total % room;
     let block = base.saturating_add((total / room).saturating_mul(BLOCK));
     if rest == 0 && length > 0 {
@@ -56,13 +56,15 @@ fn advanced(at: u64, length: u64) -> u64 {
 /// Reads the header of the chunk that begins here.
 fn claim_at(bytes: &[u8], begin: u64) -> Option<ChunkClaim> {
     let mut header = Vec::with_capacity(CHUNK_HEADER as usize);
-    let mut at = begin;
+    let mut position = begin;
     while header.len() < CHUNK_HEADER as usize {
-        at = after_block_header(at);
+        position = after_block_header(position);
         let missing = CHUNK_HEADER - header.len() as u64;
-        let end = at.saturating_add(missing).min(at - at % BLOCK + BLOCK);
-        header.extend_from_slice(bytes.get(at as usize..end as usize)?);
-        at = end;
+        let end = position
+            .saturating_add(missing)
+            .min(position - position % BLOCK + BLOCK);
+        header.extend_from_slice(bytes.get(position as usize..end as usize)?);
+        position = end;
     }
     let (kind, records) = (number(&header, 24) as u8, number(&header, 24) >> 8);
     let claim = ChunkClaim {

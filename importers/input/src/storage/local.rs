@@ -24,7 +24,7 @@ impl FileTree for LocalTree {
             directory
         };
         let entries = fs::read_dir(listed)?.filter_map(Result::ok);
-        let mut found: Vec<TreeEntry> = entries
+        let mut listed: Vec<TreeEntry> = entries
             .filter_map(|entry| {
                 let name = entry.file_name();
                 let path = directory.join(&name);
@@ -44,8 +44,8 @@ impl FileTree for LocalTree {
                 })
             })
             .collect();
-        found.sort();
-        Ok(found)
+        listed.sort();
+        Ok(listed)
     }
 
     fn modified(&self, path: &Path) -> Option<SystemTime> {

@@ -61,7 +61,7 @@ impl AsyncEvents {
     pub fn add(
         &mut self,
         event: &RawEvent<'_>,
-        at: Timestamp,
+        time: Timestamp,
         thread: ThreadId,
         label: LabelId,
         step: Option<LabelId>,
@@ -86,7 +86,7 @@ impl AsyncEvents {
         let named = !event.name.raw.is_empty();
         let args = event.has_args.then_some(offset);
         self.events.push(AsyncEvent {
-            at,
+            at: time,
             key,
             action,
             local,
@@ -136,16 +136,16 @@ struct OpenSpan {
 }
 
 impl OpenSpan {
-    /// Ends the open step at `at`.
-    fn end_step(&mut self, events: &[AsyncEvent], at: Timestamp, builder: &mut TraceBuilder) {
+    /// Ends the open step at `time`.
+    fn end_step(&mut self, events: &[AsyncEvent], time: Timestamp, builder: &mut TraceBuilder) {
         if let Some(step) = self.step.take() {
-            self.add_step(&events[step], at, builder);
+            self.add_step(&events[step], time, builder);
         }
     }
 
-    /// Adds a step from the end of the last one to `at`.
-    fn add_step(&self, step: &AsyncEvent, at: Timestamp, builder: &mut TraceBuilder) {
-        let range = TimeRange::new(self.step_from, at.max(self.step_from));
+    /// Adds a step from the end of the last one to `time`.
+    fn add_step(&self, step: &AsyncEvent, time: Timestamp, builder: &mut TraceBuilder) {
+        let range = TimeRange::new(self.step_from, time.max(self.step_from));
         let spec = SliceSpec::new(range, step.step.unwrap_or(step.label));
         builder.add_slice(
             self.track,
@@ -166,6 +166,32 @@ pub(super) struct AddedAsyncSpans {
     pub end_args: Vec<(u64, u64)>,
 }
 
+impl AddedAsyncSpans {
+    /// Adds the slice of a span that ends with `event`.
+    fn end(
+        &mut self,
+        mut span: OpenSpan,
+        event: &AsyncEvent,
+        events: &[AsyncEvent],
+        builder: &mut TraceBuilder,
+    ) {
+        span.end_step(events, event.at, builder);
+        let begin = &events[span.begin];
+        let handle = begin.args.or(event.args);
+        if let (Some(first), Some(second)) = (begin.args, event.args) {
+            self.end_args.push((first, second));
+        }
+        let range = TimeRange::new(begin.at, event.at.max(begin.at));
+        builder.add_slice(
+            span.track,
+            SliceSpec {
+                args: handle,
+                ..SliceSpec::new(range, begin.label)
+            },
+        );
+    }
+}
+
 /// Adds all spans, on separate tracks except for lines of devices.
 pub(super) fn build(
     asynchronous: AsyncEvents,
@@ -184,13 +210,13 @@ pub(super) fn build(
         let pid = places.pid_of(event.thread);
         let stack = open.entry(event.key).or_default();
         let same_process = |span: &OpenSpan| span.pid == pid && span.local == event.local;
-        let found = if matches!(event.action, SpanAction::Begin | SpanAction::Mark) {
+        let begun = if matches!(event.action, SpanAction::Begin | SpanAction::Mark) {
             None
         } else {
             found_open(stack, event, pid, &events)
         };
-        if let (Some(at), SpanAction::StepInto | SpanAction::StepPast) = (found, event.action) {
-            let span = &mut stack[at];
+        if let (Some(index), SpanAction::StepInto | SpanAction::StepPast) = (begun, event.action) {
+            let span = &mut stack[index];
             span.end_step(&events, event.at, builder);
             if event.action == SpanAction::StepInto {
                 span.step = Some(i);
@@ -201,28 +227,14 @@ pub(super) fn build(
             continue;
         }
         if event.action == SpanAction::End {
-            let Some(at) = found else {
+            let Some(index) = begun else {
                 let name = builder.label_name(event.label).to_owned();
                 builder.log(IssueKind::EndWithoutBegin, || {
                     format!("{name:?} at {} ps", event.at.ps())
                 });
                 continue;
             };
-            let mut span = stack.remove(at);
-            span.end_step(&events, event.at, builder);
-            let begin = &events[span.begin];
-            let handle = begin.args.or(event.args);
-            if let (Some(first), Some(second)) = (begin.args, event.args) {
-                spans.end_args.push((first, second));
-            }
-            let range = TimeRange::new(begin.at, event.at.max(begin.at));
-            builder.add_slice(
-                span.track,
-                SliceSpec {
-                    args: handle,
-                    ..SliceSpec::new(range, begin.label)
-                },
-            );
+            spans.end(stack.remove(index), event, &events, builder);
             continue;
         }
         let outermost = stack
@@ -276,7 +288,7 @@ fn found_open(
     let named = |span: &OpenSpan| !event.named || events[span.begin].label == event.label;
     let older = stack.len().saturating_sub(MAX_LOOK_BACK);
     let recent = &stack[older..];
-    let at = recent
+    let index = recent
         .iter()
         .rposition(|span| same_process(span) && named(span))
         .or_else(|| {
@@ -284,7 +296,7 @@ fn found_open(
                 .iter()
                 .rposition(|span| !event.local && !span.local && named(span))
         })?;
-    Some(older + at)
+    Some(older + index)
 }
 
 /// The thread id of asynchronous tracks, which belong to no thread.

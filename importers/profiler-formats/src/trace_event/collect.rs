@@ -57,14 +57,14 @@ impl FactsCollector for EventCollector<'_> {
     fn read_args<'a>(
         &mut self,
         buf: &'a [u8],
-        at: usize,
+        start: usize,
         name: JsonString<'a>,
     ) -> JsonResult<usize> {
         FactsReader {
             facts: &mut self.facts,
             builder: self.builder,
         }
-        .read(buf, at, name)
+        .read(buf, start, name)
     }
 
     #[inline]

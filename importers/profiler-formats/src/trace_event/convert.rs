@@ -144,8 +144,8 @@ fn mark_cut_devices(builder: &mut TraceBuilder, threads: &ThreadTable, places: &
     // A process that begins after another one ends: the last to begin decides, however many there are.
     let last_begin = written.values().map(|bytes| bytes.0).max();
     let is_whole = |pid: &i64| {
-        let own = written.get(pid);
-        own.is_some_and(|own| last_begin.is_some_and(|begin| begin > own.1))
+        let extent = written.get(pid);
+        extent.is_some_and(|extent| last_begin.is_some_and(|begin| begin > extent.1))
     };
     for &pid in threads.processes.keys().filter(|pid| !is_whole(pid)) {
         let Some(group) = places.group_of(pid) else {

@@ -28,7 +28,7 @@ pub(super) struct CounterEvents {
 impl CounterEvents {
     /// The series of a line, which is added if it is new.
     pub fn series(&mut self, pid: i64, tid: i64, name: StringId) -> &mut CounterEventSeries {
-        let at = *self.index.entry((pid, tid, name)).or_insert_with(|| {
+        let index = *self.index.entry((pid, tid, name)).or_insert_with(|| {
             self.series.push(CounterEventSeries {
                 pid,
                 tid,
@@ -38,7 +38,7 @@ impl CounterEvents {
             });
             self.series.len() - 1
         });
-        &mut self.series[at]
+        &mut self.series[index]
     }
 
     /// Processes with counters.
@@ -55,8 +55,8 @@ impl CounterEvents {
             let name = builder.str(series.name).to_owned();
             let track = builder.track(group, TrackKind::Counter, series.tid, &name);
             builder.track_mut(track).sort = importer_common::names::track_sort(TrackKind::Counter);
-            for (at, dur, value) in series.samples {
-                builder.add_counter_sample(track, at, dur, value);
+            for (time, dur, value) in series.samples {
+                builder.add_counter_sample(track, time, dur, value);
             }
             if let Some(unit) = series.unit {
                 builder.set_counter_unit(track, &unit);

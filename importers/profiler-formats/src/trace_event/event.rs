@@ -131,16 +131,16 @@ impl<'a> RawEvent<'a> {
 
     /// An argument, the last one of this name.
     pub fn arg(&self, wanted: &[u8]) -> Option<JsonValue<'a>> {
-        let mut found = None;
+        let mut last = None;
         if !self.args.is_empty() {
             let _ = json::members(self.args, 0, |key, value| {
                 if key.raw == wanted {
-                    found = Some(value);
+                    last = Some(value);
                 }
                 Ok(())
             });
         }
-        found
+        last
     }
 
     /// A rare member.
@@ -170,7 +170,7 @@ pub(super) trait FactsCollector {
     fn read_args<'a>(
         &mut self,
         buf: &'a [u8],
-        at: usize,
+        start: usize,
         name: JsonString<'a>,
     ) -> JsonResult<usize>;
 
@@ -207,9 +207,9 @@ enum EventKey {
     Rare,
 }
 
-/// The key at `at` with the position of its value's first byte.
+/// The key at `position` with the position of its value's first byte.
 #[inline]
-fn key(buf: &[u8], at: usize) -> JsonResult<(EventKey, &[u8], usize)> {
+fn key(buf: &[u8], position: usize) -> JsonResult<(EventKey, &[u8], usize)> {
     const PH: (u64, u64) = word(b"\"ph\":");
     const TS: (u64, u64) = word(b"\"ts\":");
     const PID: (u64, u64) = word(b"\"pid\":");
@@ -217,7 +217,7 @@ fn key(buf: &[u8], at: usize) -> JsonResult<(EventKey, &[u8], usize)> {
     const DUR: (u64, u64) = word(b"\"dur\":");
     const NAME: (u64, u64) = word(b"\"name\":");
     const ARGS: (u64, u64) = word(b"\"args\":");
-    if let Some(&head) = buf.get(at..).and_then(<[u8]>::first_chunk::<8>) {
+    if let Some(&head) = buf.get(position..).and_then(<[u8]>::first_chunk::<8>) {
         let head = u64::from_le_bytes(head);
         let is = |(bytes, mask): (u64, u64)| head & mask == bytes;
         let (key, len) = if is(PID) {
@@ -238,10 +238,10 @@ fn key(buf: &[u8], at: usize) -> JsonResult<(EventKey, &[u8], usize)> {
             (EventKey::Rare, 0)
         };
         if key != EventKey::Rare {
-            return Ok((key, b"", skip_blank(buf, at + len)?));
+            return Ok((key, b"", skip_blank(buf, position + len)?));
         }
     }
-    let (key, from) = json::key(buf, at)?;
+    let (key, from) = json::key(buf, position)?;
     let kind = match key.raw {
         b"ph" => EventKey::Ph,
         b"pid" => EventKey::Pid,
@@ -266,7 +266,7 @@ pub(super) fn read_event<'a>(
     event.reset();
     facts.begin();
     let head = facts.repeats().head(&buf[start..]);
-    let mut at = match head {
+    let mut position = match head {
         Some((ids, len)) => {
             event.set_ids(ids);
             start + len
@@ -275,14 +275,14 @@ pub(super) fn read_event<'a>(
     };
     // Where the name begins and how many members precede it, while only arguments follow it.
     let mut rest = None;
-    while byte(buf, at)? != b'}' {
-        let (key, raw_key, from) = key(buf, at)?;
+    while byte(buf, position)? != b'}' {
+        let (key, raw_key, from) = key(buf, position)?;
         match key {
             EventKey::Name if event.args.is_empty() => {
-                if let Some(len) = facts.recall_rest(&buf[at..], event) {
-                    return Ok(at + len);
+                if let Some(len) = facts.recall_rest(&buf[position..], event) {
+                    return Ok(position + len);
                 }
-                rest = rest.is_none().then_some((at, event.members));
+                rest = rest.is_none().then_some((position, event.members));
             }
             EventKey::Args if buf[from] == b'{' => {}
             _ => {
@@ -290,24 +290,24 @@ pub(super) fn read_event<'a>(
                     && head.is_none()
                     && let Some(ids) = event.ids()
                 {
-                    facts.repeats().keep_head(&buf[start..at], ids);
+                    facts.repeats().keep_head(&buf[start..position], ids);
                 }
                 rest = None;
             }
         }
         event.members += 1;
         let end = read_member(buf, (key, raw_key, from), event, facts)?;
-        at = json::next_item(buf, end)?;
+        position = json::next_item(buf, end)?;
     }
     if let Some((from, before)) = rest {
-        let rest = &buf[from..=at];
+        let rest = &buf[from..=position];
         facts.keep_rest(
             rest,
             event.parts_of(rest, event.members - before),
             event.name,
         );
     }
-    Ok(at + 1)
+    Ok(position + 1)
 }
 
 /// Parses the member whose value is at `from`; returns the position after it.
@@ -358,21 +358,21 @@ fn read_member<'a>(
 }
 
 #[inline]
-fn id(buf: &[u8], at: usize) -> JsonResult<(EventId<'_>, usize)> {
-    let mut end = at;
+fn id(buf: &[u8], start: usize) -> JsonResult<(EventId<'_>, usize)> {
+    let mut end = start;
     let mut number = 0_i64;
     loop {
         let digit = byte(buf, end)?.wrapping_sub(b'0');
-        if digit >= 10 || end - at >= 18 {
+        if digit >= 10 || end - start >= 18 {
             break;
         }
         number = number * 10 + i64::from(digit);
         end += 1;
     }
-    if end > at && matches!(buf[end], b',' | b'}' | b' ' | b'\n') {
+    if end > start && matches!(buf[end], b',' | b'}' | b' ' | b'\n') {
         return Ok((EventId::Number(number), end));
     }
-    let (value, end) = value(buf, at)?;
+    let (value, end) = value(buf, start)?;
     let id = match value {
         JsonValue::Word(b"null") => EventId::Missing,
         JsonValue::Text(text) => {
@@ -395,30 +395,30 @@ fn id(buf: &[u8], at: usize) -> JsonResult<(EventId<'_>, usize)> {
 const ONE_PICO: [&[u8]; 2] = [b"9.9999999999999995e-07", b"1e-06"];
 
 #[inline]
-fn micros(buf: &[u8], at: usize) -> JsonResult<(Micros<'_>, usize)> {
+fn micros(buf: &[u8], start: usize) -> JsonResult<(Micros<'_>, usize)> {
     // Two thirds of the events of a host have no length.
     let picosecond = &ONE_PICO[0];
-    if buf[at..].starts_with(picosecond) && buf.get(at + picosecond.len()) == Some(&b',') {
-        return Ok((Micros::Picos(1), at + picosecond.len()));
+    if buf[start..].starts_with(picosecond) && buf.get(start + picosecond.len()) == Some(&b',') {
+        return Ok((Micros::Picos(1), start + picosecond.len()));
     }
     let mut digits = number::ShortNumber::default();
-    let end = at + digits.read(&buf[at..]);
+    let end = start + digits.read(&buf[start..]);
     match byte(buf, end)? {
         b',' | b'}' | b' ' | b'\n' => Ok((
             digits
                 .picos()
-                .map_or(Micros::Written(&buf[at..end]), Micros::Picos),
+                .map_or(Micros::Written(&buf[start..end]), Micros::Picos),
             end,
         )),
-        _ => unusual_micros(buf, at),
+        _ => unusual_micros(buf, start),
     }
 }
 
-fn unusual_micros(buf: &[u8], at: usize) -> JsonResult<(Micros<'_>, usize)> {
-    let end = at + ONE_PICO[1].len();
-    if buf[at..].starts_with(ONE_PICO[1]) && byte(buf, end)? == b',' {
+fn unusual_micros(buf: &[u8], start: usize) -> JsonResult<(Micros<'_>, usize)> {
+    let end = start + ONE_PICO[1].len();
+    if buf[start..].starts_with(ONE_PICO[1]) && byte(buf, end)? == b',' {
         return Ok((Micros::Picos(1), end));
     }
-    let (value, end) = value(buf, at)?;
+    let (value, end) = value(buf, start)?;
     Ok((Micros::Written(value.number()), end))
 }

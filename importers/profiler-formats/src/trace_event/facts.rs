@@ -288,9 +288,9 @@ impl FactsReader<'_> {
         if let Some(end) = facts.recall(&constant, buf, start) {
             return Ok(end);
         }
-        let mut at = skip_blank(buf, start + 1)?;
-        while byte(buf, at)? != b'}' {
-            let (key, from) = json::key(buf, at)?;
+        let mut position = skip_blank(buf, start + 1)?;
+        while byte(buf, position)? != b'}' {
+            let (key, from) = json::key(buf, position)?;
             let (value, end) = value(buf, from)?;
             match (known(key.raw), value) {
                 (Some(OpArgument::Execution(arg)), value) => {
@@ -312,7 +312,7 @@ impl FactsReader<'_> {
                 }
                 (Some(OpArgument::Text(_)) | None, _) => {}
             }
-            at = json::next_item(buf, end)?;
+            position = json::next_item(buf, end)?;
         }
         facts.said.texts = facts.text_set(&constant.texts, builder);
         if let (Some(name), Some(from)) = (name, constant.from) {
@@ -320,26 +320,33 @@ impl FactsReader<'_> {
             facts.names.remember(
                 name,
                 constant.before,
-                &buf[from..=at],
+                &buf[from..=position],
                 texts,
                 constant.numbers,
             );
         }
-        Ok(at + 1)
+        Ok(position + 1)
     }
 }
 
 impl EventFactsStore {
-    /// The end of the arguments, if the rest from `at` on is cached.
+    /// The end of the arguments, if the rest from `position` on is cached.
     #[inline]
-    fn recall(&mut self, constant: &SharedArguments<'_>, buf: &[u8], at: usize) -> Option<usize> {
-        let (memo, len) = self.names.recall(self.name?, constant.before, &buf[at..])?;
+    fn recall(
+        &mut self,
+        constant: &SharedArguments<'_>,
+        buf: &[u8],
+        position: usize,
+    ) -> Option<usize> {
+        let (memo, len) = self
+            .names
+            .recall(self.name?, constant.before, &buf[position..])?;
         let said = &mut self.said;
         for (number, known) in said.numbers.iter_mut().zip(memo.numbers) {
             *number = known.or(*number);
         }
         said.texts = memo.texts;
         said.has_op |= memo.texts.is_some() || memo.numbers.iter().any(Option::is_some);
-        Some(at + len)
+        Some(position + len)
     }
 }

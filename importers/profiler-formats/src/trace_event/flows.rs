@@ -60,7 +60,7 @@ impl FlowEvents {
         &mut self,
         event: &RawEvent<'_>,
         id: &[u8],
-        at: Timestamp,
+        time: Timestamp,
         sequence: u32,
         thread: ThreadId,
     ) {
@@ -79,7 +79,7 @@ impl FlowEvents {
         };
         self.points.push(FlowEventEnd {
             chain,
-            at,
+            at: time,
             sequence,
             thread,
             place,
@@ -92,7 +92,7 @@ impl FlowEvents {
     pub fn bind(
         &mut self,
         event: &RawEvent<'_>,
-        at: Timestamp,
+        time: Timestamp,
         sequence: u32,
         thread: ThreadId,
         place: FlowAnchor,
@@ -106,7 +106,7 @@ impl FlowEvents {
             let chain = self.chain(&[b"bind", id], id);
             self.points.push(FlowEventEnd {
                 chain,
-                at,
+                at: time,
                 sequence,
                 thread,
                 place,

@@ -60,25 +60,25 @@ impl<'a> JsonValue<'a> {
 }
 
 #[inline]
-pub(super) fn byte(buf: &[u8], at: usize) -> JsonResult<u8> {
-    buf.get(at).copied().ok_or(JsonStop::End)
+pub(super) fn byte(buf: &[u8], position: usize) -> JsonResult<u8> {
+    buf.get(position).copied().ok_or(JsonStop::End)
 }
 
-/// The first position from `at` on that is not whitespace.
+/// The first position from `position` on that is not whitespace.
 #[inline]
-pub(super) fn skip_blank(buf: &[u8], mut at: usize) -> JsonResult<usize> {
+pub(super) fn skip_blank(buf: &[u8], mut position: usize) -> JsonResult<usize> {
     loop {
-        match byte(buf, at)? {
-            b' ' | b'\n' | b'\r' | b'\t' => at += 1,
-            _ => return Ok(at),
+        match byte(buf, position)? {
+            b' ' | b'\n' | b'\r' | b'\t' => position += 1,
+            _ => return Ok(position),
         }
     }
 }
 
-/// The string whose opening quote is at `at`, and the position after it.
+/// The string whose opening quote is at `position`, and the position after it.
 #[inline]
-pub(super) fn text(buf: &[u8], at: usize) -> JsonResult<(JsonString<'_>, usize)> {
-    let start = at + 1;
+pub(super) fn text(buf: &[u8], position: usize) -> JsonResult<(JsonString<'_>, usize)> {
+    let start = position + 1;
     let mut from = start;
     let mut escaped = false;
     loop {
@@ -98,22 +98,22 @@ pub(super) fn text(buf: &[u8], at: usize) -> JsonResult<(JsonString<'_>, usize)>
     }
 }
 
-/// The value that starts at `at`, and the position after it.
+/// The value that starts at `position`, and the position after it.
 #[inline]
-pub(super) fn value(buf: &[u8], at: usize) -> JsonResult<(JsonValue<'_>, usize)> {
-    match byte(buf, at)? {
-        b'"' => text(buf, at).map(|(text, end)| (JsonValue::Text(text), end)),
-        b'{' => brackets(buf, at).map(|end| (JsonValue::Object(&buf[at..end]), end)),
-        b'[' => brackets(buf, at).map(|end| (JsonValue::Array(&buf[at..end]), end)),
+pub(super) fn value(buf: &[u8], position: usize) -> JsonResult<(JsonValue<'_>, usize)> {
+    match byte(buf, position)? {
+        b'"' => text(buf, position).map(|(text, end)| (JsonValue::Text(text), end)),
+        b'{' => brackets(buf, position).map(|end| (JsonValue::Object(&buf[position..end]), end)),
+        b'[' => brackets(buf, position).map(|end| (JsonValue::Array(&buf[position..end]), end)),
         b',' | b'}' | b']' | b':' => Err(JsonStop::Bad),
-        _ => word(buf, at).map(|end| (JsonValue::Word(&buf[at..end]), end)),
+        _ => word(buf, position).map(|end| (JsonValue::Word(&buf[position..end]), end)),
     }
 }
 
 /// The end of a number, `true` or the like.
 #[inline]
-fn word(buf: &[u8], at: usize) -> JsonResult<usize> {
-    let mut end = at;
+fn word(buf: &[u8], start: usize) -> JsonResult<usize> {
+    let mut end = start;
     loop {
         match byte(buf, end)? {
             b',' | b'}' | b']' | b' ' | b'\n' | b'\r' | b'\t' => return Ok(end),
@@ -125,12 +125,12 @@ fn word(buf: &[u8], at: usize) -> JsonResult<usize> {
 
 /// The end of an object or array; brackets in strings do not count. A mismatched bracket is an error at once, so that
 /// it does not swallow the file.
-fn brackets(buf: &[u8], at: usize) -> JsonResult<usize> {
+fn brackets(buf: &[u8], position: usize) -> JsonResult<usize> {
     let mut depth = 0;
     let mut braces = 0_u128;
-    let mut at = at;
+    let mut position = position;
     loop {
-        match byte(buf, at)? {
+        match byte(buf, position)? {
             open @ (b'{' | b'[') => {
                 depth += 1;
                 braces = (braces << 1) | u128::from(open == b'{');
@@ -145,26 +145,26 @@ fn brackets(buf: &[u8], at: usize) -> JsonResult<usize> {
                 depth -= 1;
                 braces >>= 1;
                 if depth == 0 {
-                    return Ok(at + 1);
+                    return Ok(position + 1);
                 }
             }
             b'"' => {
-                at = text(buf, at)?.1;
+                position = text(buf, position)?.1;
                 continue;
             }
             _ => {}
         }
-        at += 1;
+        position += 1;
     }
 }
 
-/// The key at `at`, and the position of its value.
+/// The key at `position`, and the position of its value.
 #[inline]
-pub(super) fn key(buf: &[u8], at: usize) -> JsonResult<(JsonString<'_>, usize)> {
-    if byte(buf, at)? != b'"' {
+pub(super) fn key(buf: &[u8], position: usize) -> JsonResult<(JsonString<'_>, usize)> {
+    if byte(buf, position)? != b'"' {
         return Err(JsonStop::Bad);
     }
-    let (key, end) = text(buf, at)?;
+    let (key, end) = text(buf, position)?;
     let colon = skip_blank(buf, end)?;
     if buf[colon] != b':' {
         return Err(JsonStop::Bad);
@@ -172,51 +172,52 @@ pub(super) fn key(buf: &[u8], at: usize) -> JsonResult<(JsonString<'_>, usize)> 
     Ok((key, skip_blank(buf, colon + 1)?))
 }
 
-/// Calls `each` with every member of the object at `at`; returns the position after it. Trailing commas are accepted.
+/// Calls `each` with every member of the object at `position`; returns the position after it. Trailing commas are
+/// accepted.
 #[inline]
 pub(super) fn members<'a>(
     buf: &'a [u8],
-    at: usize,
+    position: usize,
     mut each: impl FnMut(JsonString<'a>, JsonValue<'a>) -> JsonResult<()>,
 ) -> JsonResult<usize> {
-    if byte(buf, at)? != b'{' {
+    if byte(buf, position)? != b'{' {
         return Err(JsonStop::Bad);
     }
-    let mut at = skip_blank(buf, at + 1)?;
-    while byte(buf, at)? != b'}' {
-        let (key, from) = key(buf, at)?;
+    let mut position = skip_blank(buf, position + 1)?;
+    while byte(buf, position)? != b'}' {
+        let (key, from) = key(buf, position)?;
         let (value, end) = value(buf, from)?;
         each(key, value)?;
-        at = next_item(buf, end)?;
+        position = next_item(buf, end)?;
     }
-    Ok(at + 1)
+    Ok(position + 1)
 }
 
-/// Calls `each` with every element of the array at `at`.
+/// Calls `each` with every element of the array at `position`.
 pub(super) fn elements<'a>(
     buf: &'a [u8],
-    at: usize,
+    position: usize,
     mut each: impl FnMut(JsonValue<'a>) -> JsonResult<()>,
 ) -> JsonResult<usize> {
-    if byte(buf, at)? != b'[' {
+    if byte(buf, position)? != b'[' {
         return Err(JsonStop::Bad);
     }
-    let mut at = skip_blank(buf, at + 1)?;
-    while byte(buf, at)? != b']' {
-        let (value, end) = value(buf, at)?;
+    let mut position = skip_blank(buf, position + 1)?;
+    while byte(buf, position)? != b']' {
+        let (value, end) = value(buf, position)?;
         each(value)?;
-        at = next_item(buf, end)?;
+        position = next_item(buf, end)?;
     }
-    Ok(at + 1)
+    Ok(position + 1)
 }
 
 /// The position after an item: at the next one, or at the closing bracket.
 #[inline]
-pub(super) fn next_item(buf: &[u8], at: usize) -> JsonResult<usize> {
-    let at = skip_blank(buf, at)?;
-    match buf[at] {
-        b',' => skip_blank(buf, at + 1),
-        b'}' | b']' => Ok(at),
+pub(super) fn next_item(buf: &[u8], position: usize) -> JsonResult<usize> {
+    let position = skip_blank(buf, position)?;
+    match buf[position] {
+        b',' => skip_blank(buf, position + 1),
+        b'}' | b']' => Ok(position),
         _ => Err(JsonStop::Bad),
     }
 }
@@ -229,16 +230,17 @@ impl<'a> JsonString<'a> {
         }
         let mut out: Vec<u8> = Vec::with_capacity(self.raw.len());
         let mut bad = false;
-        let mut at = 0;
-        while let Some(offset) = memchr::memchr(b'\\', self.raw.get(at..).unwrap_or_default()) {
-            out.extend_from_slice(&self.raw[at..at + offset]);
-            at += offset;
-            let (c, len) = escape(&self.raw[at..]);
+        let mut position = 0;
+        while let Some(offset) = memchr::memchr(b'\\', self.raw.get(position..).unwrap_or_default())
+        {
+            out.extend_from_slice(&self.raw[position..position + offset]);
+            position += offset;
+            let (c, len) = escape(&self.raw[position..]);
             bad |= c == char::REPLACEMENT_CHARACTER;
             out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
-            at += len;
+            position += len;
         }
-        out.extend_from_slice(self.raw.get(at..).unwrap_or_default());
+        out.extend_from_slice(self.raw.get(position..).unwrap_or_default());
         match String::from_utf8(out) {
             Ok(text) => (text.into(), bad),
             Err(error) => (
@@ -274,8 +276,8 @@ fn escape(raw: &[u8]) -> (char, usize) {
 }
 
 fn unicode_escape(raw: &[u8]) -> (char, usize) {
-    let unit = |at: usize| {
-        let digits = raw.get(at..at + 4)?;
+    let unit = |position: usize| {
+        let digits = raw.get(position..position + 4)?;
         u32::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
     };
     let Some(first) = unit(2) else {

@@ -103,7 +103,7 @@ impl ProfilerSession {
         if self.facts.len() < MAX_FACTS {
             let end = (0..=MAX_FACT.min(value.len()))
                 .rev()
-                .find(|&at| value.is_char_boundary(at))
+                .find(|&end| value.is_char_boundary(end))
                 .unwrap_or(0);
             value.truncate(end);
             self.facts.push((name, value));

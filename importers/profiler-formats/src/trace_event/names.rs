@@ -59,11 +59,11 @@ impl NameTable {
     pub fn id(&mut self, name: JsonString<'_>) -> NameId {
         let hash = self.hasher.hash_one(name.raw);
         let (arena, rows) = (&self.arena, &self.rows);
-        let found = self.index.find(hash, |&id| {
+        let known = self.index.find(hash, |&id| {
             rows.get(id as usize)
                 .is_some_and(|n| n.raw(arena) == name.raw)
         });
-        if let Some(&id) = found {
+        if let Some(&id) = known {
             return id;
         }
         self.add(name, hash)

@@ -56,16 +56,18 @@ impl ShortNumber {
     /// Reads digits and a point; returns the number of bytes up to the first one that does not belong to the number.
     #[inline]
     pub fn read(&mut self, text: &[u8]) -> usize {
-        let mut at = 0;
+        let mut position = 0;
         loop {
             // Times have eight digits or more on both sides of the point: taken at once, they cost a third.
-            while let Some(eight) = text.get(at..).and_then(<[u8]>::first_chunk)
+            while let Some(eight) = text.get(position..).and_then(<[u8]>::first_chunk)
                 && self.push_eight(*eight)
             {
-                at += 8;
+                position += 8;
             }
             loop {
-                let Some(&byte) = text.get(at) else { return at };
+                let Some(&byte) = text.get(position) else {
+                    return position;
+                };
                 let digit = byte.wrapping_sub(b'0');
                 if digit < 10 {
                     self.mantissa = self
@@ -75,12 +77,12 @@ impl ShortNumber {
                     self.digits += 1;
                 } else if byte == b'.' && self.point == 0 {
                     self.point = self.digits + 1;
-                    at += 1;
+                    position += 1;
                     break;
                 } else {
-                    return at;
+                    return position;
                 }
-                at += 1;
+                position += 1;
             }
         }
     }
@@ -196,8 +198,8 @@ fn parse(text: &[u8]) -> Option<Decimal> {
         [b'+', rest @ ..] | rest => (false, rest),
     };
     let (mut mantissa, mut exponent, mut sticky) = (0_u128, 0_i64, false);
-    let (mut digits, mut point, mut at) = (0_usize, false, 0);
-    while let Some(&byte) = text.get(at) {
+    let (mut digits, mut point, mut position) = (0_usize, false, 0);
+    while let Some(&byte) = text.get(position) {
         match byte {
             b'0'..=b'9' => {
                 digits += 1;
@@ -215,13 +217,13 @@ fn parse(text: &[u8]) -> Option<Decimal> {
             b'.' if !point => point = true,
             _ => break,
         }
-        at += 1;
+        position += 1;
     }
     if digits == 0 {
         return None;
     }
-    if let Some(b'e' | b'E') = text.get(at) {
-        let written = std::str::from_utf8(&text[at + 1..]).ok()?;
+    if let Some(b'e' | b'E') = text.get(position) {
+        let written = std::str::from_utf8(&text[position + 1..]).ok()?;
         // An exponent beyond i64 means zero or infinity in any case.
         let bare = written.trim_start_matches(['+', '-']);
         if bare.is_empty()
@@ -236,7 +238,7 @@ fn parse(text: &[u8]) -> Option<Decimal> {
         } else {
             size
         });
-    } else if at < text.len() {
+    } else if position < text.len() {
         return None;
     }
     Some(Decimal {

@@ -58,7 +58,7 @@ pub(super) fn label_ops(
         let mut said = said.into_iter().peekable();
         for index in slices.clone() {
             let facts_id = said
-                .next_if(|&(at, _)| slices.start + at == index)
+                .next_if(|&(offset, _)| slices.start + offset == index)
                 .map(|(_, id)| id);
             let program = program_at(executions, builder.batch(track).range(index));
             let key = (builder.batch(track).label(index), facts_id, program);

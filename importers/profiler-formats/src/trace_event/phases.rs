@@ -80,7 +80,7 @@ impl EventCollector<'_> {
     }
 
     fn begin_or_end(&mut self, event: &RawEvent<'_>, offset: u64) {
-        let Some(at) = self.start(event, offset) else {
+        let Some(start) = self.start(event, offset) else {
             return;
         };
         let thread = self.threads.thread_of(event);
@@ -89,7 +89,7 @@ impl EventCollector<'_> {
         let attrs = self.facts.said.attrs.clone();
         let stack = &mut self.threads[thread].stack;
         stack.push(StackEvent {
-            at,
+            at: start,
             label,
             begins,
             offset,
@@ -98,17 +98,22 @@ impl EventCollector<'_> {
         });
         let index = stack.len() as u32 - 1;
         if begins && !event.rare.is_empty() {
-            self.flows
-                .bind(event, at, self.sequence, thread, FlowAnchor::Begin(index));
+            self.flows.bind(
+                event,
+                start,
+                self.sequence,
+                thread,
+                FlowAnchor::Begin(index),
+            );
         }
     }
 
     fn asynchronous_event(&mut self, event: &RawEvent<'_>, offset: u64) {
-        let Some(at) = self.start(event, offset) else {
+        let Some(start) = self.start(event, offset) else {
             return;
         };
         if event.ph == b'T' && event.get_text(b"cat") == Some(b"thread_state") {
-            self.thread_state(event, at, offset);
+            self.thread_state(event, start, offset);
             return;
         }
         let thread = self.threads.thread_of(event);
@@ -116,7 +121,7 @@ impl EventCollector<'_> {
         let label = self.label_of(event);
         let step = matches!(event.ph, b'T' | b'p').then(|| self.step_label(event, label));
         self.asynchronous
-            .add(event, at, thread, label, step, offset);
+            .add(event, start, thread, label, step, offset);
     }
 
     /// The label of a step: the name of its span, followed by the step's own name if it has one.
@@ -129,16 +134,16 @@ impl EventCollector<'_> {
     }
 
     /// The state of a thread, as Perfetto exports it: a complete event on a track next to that of the thread.
-    fn thread_state(&mut self, event: &RawEvent<'_>, at: Timestamp, offset: u64) {
+    fn thread_state(&mut self, event: &RawEvent<'_>, start: Timestamp, offset: u64) {
         let thread = self.threads.thread_of(event);
         let name = format!("state of {}", self.threads[thread].tid);
         let states = self.threads.shared_thread(event.pid, &name);
         let dur = self.dur(event, offset);
-        self.add_slice(event, states, TimeRange::at(at, dur), offset);
+        self.add_slice(event, states, TimeRange::at(start, dur), offset);
     }
 
     fn flow(&mut self, event: &RawEvent<'_>, offset: u64) {
-        let Some(at) = self.start(event, offset) else {
+        let Some(start) = self.start(event, offset) else {
             return;
         };
         let Some(id) = event.get_text(b"id").or_else(|| event.get_text(b"bind_id")) else {
@@ -148,7 +153,7 @@ impl EventCollector<'_> {
             return;
         };
         let thread = self.threads.thread_of(event);
-        self.flows.add(event, id, at, self.sequence, thread);
+        self.flows.add(event, id, start, self.sequence, thread);
     }
 
     fn counter(&mut self, event: &RawEvent<'_>, offset: u64) {
@@ -156,7 +161,7 @@ impl EventCollector<'_> {
             self.counter_entries(event, entries, offset);
             return;
         }
-        let Some(at) = self.start(event, offset) else {
+        let Some(start) = self.start(event, offset) else {
             return;
         };
         let pid = self.threads.number_of(event.pid).unwrap_or(0);
@@ -179,7 +184,7 @@ impl EventCollector<'_> {
                     counters
                         .series(pid, NO_LINE, name)
                         .samples
-                        .push((at, None, value));
+                        .push((start, None, value));
                 }
                 None => bad += 1,
             }
@@ -214,24 +219,24 @@ impl EventCollector<'_> {
                 numbers.push(value);
                 Ok(())
             });
-            let at = numbers
+            let time = numbers
                 .first()
                 .and_then(|value| number::picos_from_micros(value.number()));
             let value = numbers
                 .get(1)
                 .and_then(|value| number::float(value.number()));
-            match (at, value) {
-                (Some(at), Some(value)) => samples.push((at, value)),
+            match (time, value) {
+                (Some(time), Some(value)) => samples.push((time, value)),
                 _ => bad += 1,
             }
             Ok(())
         });
-        for (at, value) in samples {
-            let at = self.timestamp(at, offset);
+        for (time, value) in samples {
+            let time = self.timestamp(time, offset);
             self.counters
                 .series(pid, NO_LINE, id)
                 .samples
-                .push((at, None, value));
+                .push((time, None, value));
         }
         let series = self.counters.series(pid, NO_LINE, id);
         series.unit = series.unit.take().or(unit);
@@ -247,7 +252,7 @@ impl EventCollector<'_> {
         &mut self,
         event: &RawEvent<'_>,
         thread: ThreadId,
-        at: Timestamp,
+        start: Timestamp,
         offset: u64,
     ) {
         let (pid, tid) = (self.threads[thread].pid, self.threads[thread].tid);
@@ -271,7 +276,7 @@ impl EventCollector<'_> {
         let name = event.name.decode().0.into_owned();
         let id = self.builder.intern(&name);
         let series = self.counters.series(pid, tid, id);
-        series.samples.push((at, dur, value));
+        series.samples.push((start, dur, value));
         if unit != name && unit != "counter_value" {
             series.unit.get_or_insert(unit);
         }

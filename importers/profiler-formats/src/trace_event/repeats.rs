@@ -116,8 +116,8 @@ impl EventRepeats {
 /// the first ones are those of a class. `None` for the shortest rests.
 #[inline]
 fn place_of(rest: &[u8]) -> Option<usize> {
-    let word = |at: usize| {
-        rest.get(at..)?
+    let word = |position: usize| {
+        rest.get(position..)?
             .first_chunk::<8>()
             .map(|word| u64::from_le_bytes(*word))
     };

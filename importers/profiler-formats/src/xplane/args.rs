@@ -106,9 +106,9 @@ pub(super) struct PlaneArgs {
 
 impl ArgSource for PlaneArgs {
     fn args(&self, handle: u64) -> Result<Vec<Arg>, String> {
-        let at = usize::try_from(handle).unwrap_or(usize::MAX);
-        let event = self.event(at)?;
-        let index = self.index_at(at)?;
+        let position = usize::try_from(handle).unwrap_or(usize::MAX);
+        let event = self.event(position)?;
+        let index = self.index_at(position)?;
         let mut metadata_id = 0;
         let mut args = Vec::new();
         let mut cursor = WireCursor::new(&event, 0..event.len());
@@ -167,39 +167,44 @@ impl PlaneArgs {
         })
     }
 
-    /// What the ids of the event at `at` mean.
-    fn index_at(&self, at: usize) -> Result<&MetadataIndex, String> {
-        let next = self.indexes.partition_point(|&(start, _)| start <= at);
-        let found = next.checked_sub(1).and_then(|last| self.indexes.get(last));
-        found.map(|(_, index)| &**index).ok_or_else(|| {
+    /// What the ids of the event at `position` mean.
+    fn index_at(&self, position: usize) -> Result<&MetadataIndex, String> {
+        let next = self
+            .indexes
+            .partition_point(|&(start, _)| start <= position);
+        let index = next.checked_sub(1).and_then(|last| self.indexes.get(last));
+        index.map(|(_, index)| &**index).ok_or_else(|| {
             damaged(BrokenMessage {
-                at,
+                at: position,
                 why: "no plane at this offset",
             })
         })
     }
 
-    /// The event whose field starts at `at`.
-    fn event(&self, at: usize) -> Result<Vec<u8>, String> {
-        let head = self.file.read(at..at.saturating_add(FIELD_HEAD))?;
+    /// The event whose field starts at `position`.
+    fn event(&self, position: usize) -> Result<Vec<u8>, String> {
+        let head = self
+            .file
+            .read(position..position.saturating_add(FIELD_HEAD))?;
         let mut cursor = WireCursor::new(&head, 0..head.len());
         let tag = cursor.varint().map_err(damaged)?;
         let len = cursor.varint().map_err(damaged)?;
         if tag != 4 << 3 | 2 {
             return Err(damaged(BrokenMessage {
-                at,
+                at: position,
                 why: "no event at this offset",
             }));
         }
-        let start = at.saturating_add(cursor.position());
+        let start = position.saturating_add(cursor.position());
         self.file.read(start..start.saturating_add(len as usize))
     }
 }
 
 fn push_metadata(index: &MetadataIndex, args: &mut Vec<Arg>, message: &[u8]) {
     let (Ok(metadata) | Err((metadata, _))) = XPlaneEventMetadata::read(message, 0..message.len());
-    let own = args.len();
-    let has_own = |args: &[Arg], name: &str| args[..own].iter().any(|arg| arg.name == name);
+    let first_of_event = args.len();
+    let has_own =
+        |args: &[Arg], name: &str| args[..first_of_event].iter().any(|arg| arg.name == name);
     // With a name to show, the other name is the text of the op.
     if !metadata.display_name.is_empty() && !metadata.name.is_empty() && !has_own(args, "long_name")
     {

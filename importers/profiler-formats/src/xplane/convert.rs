@@ -177,7 +177,7 @@ fn ready<'a>(
                 &[]
             },
         );
-        if let Some(parts) = by_id.get(&key).and_then(|&at| lines.get_mut(at)) {
+        if let Some(parts) = by_id.get(&key).and_then(|&index| lines.get_mut(index)) {
             out.log(IssueKind::ChunksMerged, || {
                 format!("line {} of plane {:?}", line.id, plane.name)
             });

@@ -104,8 +104,8 @@ impl RowCounts {
     /// The rows that occur, in their order.
     fn finish(self) -> Vec<(usize, u64)> {
         let dense = self.dense.into_iter().enumerate();
-        let found = dense.filter(|&(_, count)| count > 0);
-        found.chain(self.others).collect()
+        let counted = dense.filter(|&(_, count)| count > 0);
+        counted.chain(self.others).collect()
     }
 }
 

@@ -25,16 +25,16 @@ pub(super) fn confidence(head: &[u8]) -> DetectionConfidence {
 /// Name of the first plane, if the bytes up to it are a valid `XSpace`. Strings (errors, warnings, hostnames) may come
 /// before.
 fn first_plane(head: &[u8]) -> Option<&[u8]> {
-    let (mut at, mut is_later) = (0, false);
+    let (mut position, mut is_later) = (0, false);
     loop {
-        let mut cursor = WireCursor::new(head, at..head.len());
+        let mut cursor = WireCursor::new(head, position..head.len());
         let tag = cursor.varint().ok()?;
         if !KNOWN.contains(&tag) {
             // What a later version has added is skipped. Other files begin with such fields, too: a known name must follow.
-            let mut cursor = WireCursor::new(head, at..head.len());
+            let mut cursor = WireCursor::new(head, position..head.len());
             let (number, _) = cursor.next().ok()??;
             (number > LAST).then_some(())?;
-            (at, is_later) = (cursor.position(), true);
+            (position, is_later) = (cursor.position(), true);
             continue;
         }
         let len = usize::try_from(cursor.varint().ok()?).ok()?;
@@ -49,7 +49,7 @@ fn first_plane(head: &[u8]) -> Option<&[u8]> {
                 std::str::from_utf8(text)
                     .ok()
                     .filter(|text| !text.contains('\0'))?;
-                at = start + len;
+                position = start + len;
             }
             _ => return None,
         }

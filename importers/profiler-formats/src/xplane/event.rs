@@ -58,7 +58,7 @@ impl XPlaneEvent {
                     known => self.set_number(tables, kind, known, tag, number.get()),
                 }
             }
-            let at = cursor.position();
+            let position = cursor.position();
             let Some(tag) = cursor.tag()? else {
                 return Ok(());
             };
@@ -75,7 +75,7 @@ impl XPlaneEvent {
                 }
                 DURATION => self.dur_ps = cursor.varint()? as i64,
                 OCCURRENCES => self.set(EventNumber::Occurrences, cursor.varint()? as i64),
-                _ => cursor.skip_value(tag, at)?,
+                _ => cursor.skip_value(tag, position)?,
             }
         }
     }

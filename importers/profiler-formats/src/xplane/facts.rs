@@ -102,15 +102,15 @@ fn device_fact(
 /// A number of a small message.
 fn varint_field(message: &[u8], wanted: u32) -> Option<u64> {
     let mut cursor = WireCursor::new(message, 0..message.len());
-    let mut found = None;
+    let mut last = None;
     while let Ok(Some(field)) = cursor.next() {
         if let (number, WireValue::Varint(value)) = field
             && number == wanted
         {
-            found = Some(value);
+            last = Some(value);
         }
     }
-    found
+    last
 }
 
 /// Records the session times and other facts of the plane.

@@ -33,11 +33,11 @@ impl RawSpace {
                 line.end = end_of_head(file, line);
             }
         };
-        for (at, (place, plane)) in planes.into_iter().enumerate() {
+        for (index, (place, plane)) in planes.into_iter().enumerate() {
             let mut lines: Vec<_> = plane.lines.iter_mut().collect();
             if place.is_some() {
                 // A device of which a part was left out would look idle.
-                keep(&mut lines, at == 0);
+                keep(&mut lines, index == 0);
                 continue;
             }
             // Each thread is a row of its own. Most are short.

@@ -90,12 +90,12 @@ fn linked_modules(
         .collect();
     let produced: HashSet<_> = producers.iter().map(|&(_, key)| key).collect();
     // A slice that is both producer and consumer of a key would be its own producer, which is no flow.
-    let own: HashSet<_> = producers
+    let produced_here: HashSet<_> = producers
         .into_iter()
         .filter(|producer| ends.contains(producer))
         .collect();
     ends.into_iter()
-        .filter(|end| produced.contains(&end.1) && !own.contains(end))
+        .filter(|end| produced.contains(&end.1) && !produced_here.contains(end))
         .map(|(slice, _)| slice)
         .collect()
 }
@@ -126,7 +126,7 @@ fn link_runs(builder: &mut TraceBuilder, linked: &HashSet<SliceKey>) {
     if modules.is_empty() {
         return;
     }
-    let mut found = Vec::new();
+    let mut linked_runs = Vec::new();
     for &(track, ..) in tracks
         .iter()
         .filter(|&&(_, kind, _)| kind == TrackKind::HostThread)
@@ -146,10 +146,10 @@ fn link_runs(builder: &mut TraceBuilder, linked: &HashSet<SliceKey>) {
         runs.sort_unstable_by_key(|&(index, _)| index);
         for (index, (run, device)) in runs {
             let module = run.and_then(|run| modules.get(&(run, device)));
-            found.extend(module.map(|&module| (SliceKey::new(track, index), module, run)));
+            linked_runs.extend(module.map(|&module| (SliceKey::new(track, index), module, run)));
         }
     }
-    for (from, to, run) in found {
+    for (from, to, run) in linked_runs {
         builder.add_flow(
             FlowEnd::Slice(from),
             FlowEnd::Slice(to),

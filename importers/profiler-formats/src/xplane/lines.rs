@@ -65,7 +65,7 @@ impl LineOutline {
     ) -> Result<(), BrokenMessage> {
         let line = self;
         loop {
-            let at = cursor.position();
+            let position = cursor.position();
             let Some(tag) = cursor.tag()? else {
                 return Ok(());
             };
@@ -75,12 +75,12 @@ impl LineOutline {
                     if progress.check().is_err() {
                         return Ok(());
                     }
-                    line.pieces.push(at);
+                    line.pieces.push(position);
                 }
                 line.events += 1;
                 continue;
             }
-            match cursor.field(tag, at)? {
+            match cursor.field(tag, position)? {
                 (1, WireValue::Varint(v)) => line.id = v as i64,
                 (2, WireValue::Bytes(range)) => line.name = range,
                 (3, WireValue::Varint(v)) => line.timestamp_ns = v as i64,
@@ -123,11 +123,11 @@ impl LineOutline {
             pieces: Vec::new(),
             ..self
         };
-        ranges.into_iter().enumerate().map(move |(at, range)| {
-            let events = if at < last {
+        ranges.into_iter().enumerate().map(move |(index, range)| {
+            let events = if index < last {
                 PIECE
             } else {
-                whole.events - at * PIECE
+                whole.events - index * PIECE
             };
             Self {
                 events,
@@ -229,13 +229,19 @@ fn decode_events(
             if count.is_multiple_of(1 << 14) {
                 context.progress.check()?;
             }
-            let at = cursor.position();
-            match next_event(&mut cursor, at) {
+            let position = cursor.position();
+            match next_event(&mut cursor, position) {
                 // The damage is recorded in the outline.
                 Ok(Next::End) | Err(_) => break,
                 Ok(Next::Event(range)) => {
                     match event.read((context.tables, context.stats), context.kind, file, range) {
-                        Ok(()) => out.add(context, base_ps, &mut event, at, counted.as_deref_mut()),
+                        Ok(()) => out.add(
+                            context,
+                            base_ps,
+                            &mut event,
+                            position,
+                            counted.as_deref_mut(),
+                        ),
                         Err(broken) => out.log_broken(IssueKind::MalformedEvent, broken),
                     }
                 }
@@ -256,10 +262,10 @@ enum Next {
 }
 
 #[inline]
-fn next_event(cursor: &mut WireCursor<'_>, at: usize) -> Result<Next, BrokenMessage> {
+fn next_event(cursor: &mut WireCursor<'_>, position: usize) -> Result<Next, BrokenMessage> {
     match cursor.tag()? {
         Some(EVENTS) => cursor.length_delimited().map(Next::Event),
-        Some(tag) => cursor.skip_value(tag, at).map(|()| Next::Other),
+        Some(tag) => cursor.skip_value(tag, position).map(|()| Next::Other),
         None => Ok(Next::End),
     }
 }
@@ -283,7 +289,7 @@ impl DecodedLine {
         context: &LineContext<'_>,
         base_ps: i64,
         event: &mut XPlaneEvent,
-        at: usize,
+        position: usize,
         counted: Option<&mut CountedEvents<'_>>,
     ) {
         let row = context.tables.event_row(event.metadata);
@@ -292,13 +298,13 @@ impl DecodedLine {
             .copied()
             .unwrap_or_else(|| {
                 self.log.add(IssueKind::UnknownMetadata, || {
-                    format!("event at byte {at} has metadata {}", event.metadata)
+                    format!("event at byte {position} has metadata {}", event.metadata)
                 });
                 context.unknown
             });
         if event.dur_ps < 0 {
             self.log.add(IssueKind::BadDuration, || {
-                format!("event at byte {at}: {} ps", event.dur_ps)
+                format!("event at byte {position}: {} ps", event.dur_ps)
             });
         }
         let dur = Picos::from_ps(event.dur_ps.max(0));
@@ -317,7 +323,7 @@ impl DecodedLine {
             });
             return;
         }
-        let mut range = self.range(base_ps, event.offset_ps, dur, at);
+        let mut range = self.range(base_ps, event.offset_ps, dur, position);
         if event
             .attrs
             .iter()
@@ -347,23 +353,23 @@ impl DecodedLine {
         let index = self.batch.push(SliceSpec {
             range,
             label,
-            args: (!is_bare).then_some(at as u64),
+            args: (!is_bare).then_some(position as u64),
             device,
         });
         // Most events have none, and emptying empty vectors took a seventh of the time of these.
         if !is_plain {
-            self.add_stats(event, index, at);
+            self.add_stats(event, index, position);
         }
         self.add_flows(context, event, index);
     }
 
     /// Adds what the stats of an event say of the slice `index`.
-    fn add_stats(&mut self, event: &mut XPlaneEvent, index: u32, at: usize) {
+    fn add_stats(&mut self, event: &mut XPlaneEvent, index: u32, position: usize) {
         for (attr, value) in event.attrs.drain(..) {
             if attr == SliceAttr::DroppedTraces {
                 self.log
                     .add_many(IssueKind::DroppedTraces, value.max(0) as u64, || {
-                        format!("{value} at byte {at}")
+                        format!("{value} at byte {position}")
                     });
             }
             // If a stat occurs twice, the last value counts.
@@ -412,14 +418,14 @@ impl DecodedLine {
         }
     }
 
-    fn range(&mut self, base_ps: i64, offset_ps: i64, dur: Picos, at: usize) -> TimeRange {
+    fn range(&mut self, base_ps: i64, offset_ps: i64, dur: Picos, position: usize) -> TimeRange {
         let start = base_ps.checked_add(offset_ps);
         if start
             .and_then(|start| start.checked_add(dur.ps()))
             .is_none()
         {
             self.log.add(IssueKind::TimeOutOfRange, || {
-                format!("event at byte {at}: offset {offset_ps} ps")
+                format!("event at byte {position}: offset {offset_ps} ps")
             });
         }
         TimeRange::at(

@@ -43,7 +43,7 @@ impl MemoryCurves {
             let Some(sample) = indices
                 .binary_search(&index)
                 .ok()
-                .and_then(|at| samples.get_mut(at))
+                .and_then(|index| samples.get_mut(index))
             else {
                 continue;
             };
@@ -73,9 +73,9 @@ impl MemoryCurves {
         for (memory, samples) in self.samples {
             let (group, name) = place(out, host, memory);
             let used = add_track(out, group, &format!("{name} in use"));
-            for (at, sample) in &samples {
+            for (time, sample) in &samples {
                 let bytes = sample.reserved.saturating_add(sample.allocated);
-                out.add_counter_sample(used, *at, None, bytes as f64);
+                out.add_counter_sample(used, *time, None, bytes as f64);
             }
             out.set_counter_unit(used, "bytes");
             let fragmentation =
@@ -86,9 +86,9 @@ impl MemoryCurves {
                 .any(|share| share > 0.0)
             {
                 let track = add_track(out, group, &format!("{name} fragmentation"));
-                for (at, sample) in &samples {
+                for (time, sample) in &samples {
                     if let Some(share) = fragmentation(sample) {
-                        out.add_counter_sample(track, *at, None, 100.0 * share);
+                        out.add_counter_sample(track, *time, None, 100.0 * share);
                     }
                 }
                 out.set_counter_unit(track, "% of free bytes");

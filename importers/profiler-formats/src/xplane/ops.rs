@@ -70,11 +70,13 @@ pub(super) fn text(
     tables: &PlaneMetadata,
     range: Range<usize>,
 ) -> String {
-    let at = range.start;
+    let position = range.start;
     match String::from_utf8_lossy(tables.slice(range)) {
         std::borrow::Cow::Borrowed(text) => text.to_owned(),
         std::borrow::Cow::Owned(text) => {
-            builder.log(IssueKind::InvalidUtf8, || format!("byte {at}: {text:?}"));
+            builder.log(IssueKind::InvalidUtf8, || {
+                format!("byte {position}: {text:?}")
+            });
             text
         }
     }

@@ -132,9 +132,9 @@ impl RawSpace {
             meanings: HashMap::new(),
             resumed: 0,
         };
-        let mut at = 0;
-        while at < file.len() {
-            at = reader.element(at);
+        let mut position = 0;
+        while position < file.len() {
+            position = reader.element(position);
         }
         reader.space
     }
@@ -197,14 +197,14 @@ impl PlaneMeanings {
 }
 
 impl SpaceReader<'_> {
-    /// Reads the element at `at` and returns where the next one starts.
-    fn element(&mut self, at: usize) -> usize {
+    /// Reads the element at `position` and returns where the next one starts.
+    fn element(&mut self, position: usize) -> usize {
         let end = self.file.len();
-        match element(self.file, at) {
-            Ok((1, range)) => self.plane(at, range),
+        match element(self.file, position) {
+            Ok((1, range)) => self.plane(position, range),
             Ok((number, range)) if range.end <= end => {
                 let next = range.end;
-                let (whole, content) = (at..next, range.clone());
+                let (whole, content) = (position..next, range.clone());
                 (self.visit)(SpaceElement {
                     field: number,
                     whole,
@@ -229,10 +229,10 @@ impl SpaceReader<'_> {
                 end
             }
             Err(broken) => {
-                let next = self.resume(at);
+                let next = self.resume(position);
                 let what = || broken.to_string();
                 match next {
-                    Some(next) => self.log.add_skipped(next - at, what),
+                    Some(next) => self.log.add_skipped(next - position, what),
                     None => self.log.add(IssueKind::TruncatedFile, what),
                 }
                 self.space.broken.get_or_insert(broken);
@@ -241,8 +241,8 @@ impl SpaceReader<'_> {
         }
     }
 
-    /// Reads the plane at `range`, which may reach past the end of the file. Its tag is at `at`.
-    fn plane(&mut self, at: usize, range: Range<usize>) -> usize {
+    /// Reads the plane at `range`, which may reach past the end of the file. Its tag is at `position`.
+    fn plane(&mut self, position: usize, range: Range<usize>) -> usize {
         let end = self.file.len();
         let mut read = PlaneFields::read(self.file, range.start..range.end.min(end));
         let (name, broken) = (read.plane.name.clone(), read.broken);
@@ -276,7 +276,7 @@ impl SpaceReader<'_> {
         if let Some(broken) = broken {
             self.space.broken.get_or_insert(broken);
         }
-        let whole = at..read.whole_end();
+        let whole = position..read.whole_end();
         let (content, cut_line) = (range.start..read.end, read.cut_line);
         (self.visit)(SpaceElement {
             field: 1,
@@ -284,7 +284,7 @@ impl SpaceReader<'_> {
             content,
             cut_line,
         });
-        read.plane.starts.push(at);
+        read.plane.starts.push(position);
         read.plane.is_cut = range.end > end && next.is_none();
         self.add(read.plane);
         next.unwrap_or(range.end)
@@ -304,13 +304,13 @@ impl SpaceReader<'_> {
             return;
         }
         let same_name = self.by_name.get(&plane.name).copied();
-        if let Some((at, first)) =
-            same_name.and_then(|at| Some((at, self.space.planes.get_mut(at)?)))
+        if let Some((index, first)) =
+            same_name.and_then(|index| Some((index, self.space.planes.get_mut(index)?)))
         {
             self.log.add(IssueKind::ChunksMerged, || {
                 format!("plane {:?}", plane.name)
             });
-            let meanings = self.meanings.entry(at).or_insert_with(|| {
+            let meanings = self.meanings.entry(index).or_insert_with(|| {
                 let mut meanings = PlaneMeanings::default();
                 meanings.add(self.file, first);
                 meanings
@@ -333,9 +333,9 @@ impl SpaceReader<'_> {
     }
 }
 
-/// Number and content of the field at `at`; the content of a top-level field may extend past the end of the file.
-fn element(file: &[u8], at: usize) -> Result<(u32, Range<usize>), BrokenMessage> {
-    let mut cursor = WireCursor::new(file, at..file.len());
+/// Number and content of the field at `position`; the content of a top-level field may extend past the end of the file.
+fn element(file: &[u8], position: usize) -> Result<(u32, Range<usize>), BrokenMessage> {
+    let mut cursor = WireCursor::new(file, position..file.len());
     let tag = cursor.varint()?;
     if tag & 7 == 2 && (1..=4).contains(&(tag >> 3)) {
         let len = cursor.varint()?;
@@ -344,31 +344,31 @@ fn element(file: &[u8], at: usize) -> Result<(u32, Range<usize>), BrokenMessage>
             .ok()
             .and_then(|len| start.checked_add(len));
         let end = end.ok_or(BrokenMessage {
-            at,
+            at: position,
             why: "a length larger than any file",
         })?;
         return Ok(((tag >> 3) as u32, start..end));
     }
-    let mut cursor = WireCursor::new(file, at..file.len());
+    let mut cursor = WireCursor::new(file, position..file.len());
     let number = cursor.next()?.map_or(0, |(number, _)| number);
     let next = cursor.position();
     // Fields of later versions are skipped. Damage looks like a field, too, but rarely like one with another behind it.
     if number > LAST && (number < USUAL || next == file.len() || begins_element(file, next, number))
     {
-        Ok((number, at..next))
+        Ok((number, position..next))
     } else {
         Err(BrokenMessage {
-            at,
+            at: position,
             why: "no plane",
         })
     }
 }
 
 /// Whether a usual element begins here, or another one of this number.
-fn begins_element(file: &[u8], at: usize, number: u32) -> bool {
-    let mut cursor = WireCursor::new(file, at..file.len());
-    let found = cursor.varint().map_or(0, |tag| tag >> 3);
-    (1..u64::from(USUAL)).contains(&found) || found == u64::from(number)
+fn begins_element(file: &[u8], position: usize, number: u32) -> bool {
+    let mut cursor = WireCursor::new(file, position..file.len());
+    let field = cursor.varint().map_or(0, |tag| tag >> 3);
+    (1..u64::from(USUAL)).contains(&field) || field == u64::from(number)
 }
 
 /// What can be read of a plane.
@@ -398,7 +398,7 @@ impl PlaneFields {
         let end = range.end;
         let mut cursor = WireCursor::new(file, range);
         loop {
-            let at = cursor.position();
+            let position = cursor.position();
             match cursor.next() {
                 Ok(None) => return fields,
                 Ok(Some((number, WireValue::Bytes(range)))) => match number {
@@ -413,21 +413,21 @@ impl PlaneFields {
                     _ => {}
                 },
                 Ok(Some((2..=6, _))) => {
-                    fields.end = at;
+                    fields.end = position;
                     fields.broken = Some(BrokenMessage {
-                        at,
+                        at: position,
                         why: "a number where a part of a plane is expected",
                     });
                     return fields;
                 }
                 Ok(Some(_)) => {}
                 Err(broken) => {
-                    let mut rest = WireCursor::new(file, at..end);
+                    let mut rest = WireCursor::new(file, position..end);
                     if rest.varint() == Ok(3 << 3 | 2) && rest.varint().is_ok() {
                         fields.cut_line = Some(rest.position()..end);
                         plane.lines.push(rest.position()..end);
                     }
-                    fields.end = at;
+                    fields.end = position;
                     fields.broken = Some(broken);
                     return fields;
                 }
@@ -441,12 +441,12 @@ fn next_plane(file: &[u8], from: usize) -> Option<usize> {
     let rest = file.get(from..)?;
     memchr::memchr_iter(1 << 3 | 2, rest)
         .map(|i| from + i)
-        .find(|&at| begins_plane(file, at))
+        .find(|&position| begins_plane(file, position))
 }
 
-fn begins_plane(file: &[u8], at: usize) -> bool {
+fn begins_plane(file: &[u8], position: usize) -> bool {
     let name = || -> Option<Range<usize>> {
-        let mut cursor = WireCursor::new(file, at + 1..file.len());
+        let mut cursor = WireCursor::new(file, position + 1..file.len());
         cursor.varint().ok()?;
         match cursor.next().ok()?? {
             (1, WireValue::Varint(_)) => match cursor.next().ok()?? {

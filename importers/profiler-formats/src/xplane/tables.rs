@@ -209,17 +209,17 @@ impl PlaneMetadata {
     pub fn metadata_int(&self, event: u64, wanted: Known) -> Option<i64> {
         let message = self.event_messages().get(self.event_row(event)?)?.clone();
         let mut cursor = WireCursor::new(self.bytes(), message);
-        let mut found = None;
+        let mut last = None;
         while let Ok(Some(field)) = cursor.next() {
             if let (5, WireValue::Bytes(range)) = field
                 && let Ok((id, value)) = stat(self.bytes(), range)
                 && self.known(id) == wanted
             {
                 // If a stat occurs twice, the last value counts.
-                found = self.int(&value);
+                last = self.int(&value);
             }
         }
-        found
+        last
     }
 
     /// The stats of the plane that the importer reads.
@@ -332,7 +332,7 @@ pub(super) fn stat(file: &[u8], range: Range<usize>) -> Result<(u64, StatValue),
     let mut cursor = WireCursor::new(file, range);
     let (mut id, mut value) = (0, StatValue::None);
     loop {
-        let at = cursor.position();
+        let position = cursor.position();
         let Some(tag) = cursor.tag()? else {
             return Ok((id, value));
         };
@@ -342,7 +342,7 @@ pub(super) fn stat(file: &[u8], range: Range<usize>) -> Result<(u64, StatValue),
             UINT | INT | REF => value = StatValue::of_number(tag, cursor.varint()?),
             TEXT => value = StatValue::Text(cursor.length_delimited()?),
             BYTES => value = StatValue::Bytes(cursor.length_delimited()?),
-            _ => cursor.skip_value(tag, at)?,
+            _ => cursor.skip_value(tag, position)?,
         }
     }
 }

@@ -168,7 +168,7 @@ pub(super) fn find(
     npus: usize,
     out: &mut TraceBuilder,
 ) -> Option<AstraSimNetwork> {
-    let mut found: Option<AstraSimNetwork> = None;
+    let mut first: Option<AstraSimNetwork> = None;
     let paths = source
         .folders()
         .flat_map(|folder| source.files_in(folder, &["yml", "yaml"], usize::MAX));
@@ -184,7 +184,7 @@ pub(super) fn find(
                 "it is of another number of NPUs than the {npus} that ran"
             )),
         });
-        match (network, &found) {
+        match (network, &first) {
             (Err(why), _) => out.log(IssueKind::SourceSkipped, || format!("{file}: {why}")),
             (Ok(network), Some(other)) if network.dimensions != other.dimensions => {
                 let other = &other.file;
@@ -193,10 +193,10 @@ pub(super) fn find(
                 });
                 return None;
             }
-            (Ok(network), _) => found = Some(network),
+            (Ok(network), _) => first = Some(network),
         }
     }
-    found
+    first
 }
 
 #[cfg(test)]

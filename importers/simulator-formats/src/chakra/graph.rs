@@ -119,7 +119,7 @@ pub(crate) fn begins(head: &[u8]) -> bool {
 
 /// The version of the schema, from a field or from an attribute that converters write.
 fn metadata(file: &[u8], range: Range<usize>) -> Result<String, BrokenMessage> {
-    let at = range.start;
+    let start = range.start;
     let mut fields = WireCursor::new(file, range);
     let mut version = String::new();
     while let Some((number, value)) = fields.next()? {
@@ -133,7 +133,7 @@ fn metadata(file: &[u8], range: Range<usize>) -> Result<String, BrokenMessage> {
             }
             _ => {
                 return Err(BrokenMessage {
-                    at,
+                    at: start,
                     why: "not the metadata of a graph",
                 });
             }
@@ -145,8 +145,8 @@ fn metadata(file: &[u8], range: Range<usize>) -> Result<String, BrokenMessage> {
 fn named_text(file: &[u8], range: Range<usize>) -> Result<(String, String), BrokenMessage> {
     let (mut name, mut value) = (String::new(), String::new());
     let mut fields = WireCursor::new(file, range);
-    while let Some((number, found)) = fields.next()? {
-        match (number, found) {
+    while let Some((number, content)) = fields.next()? {
+        match (number, content) {
             (1, WireValue::Bytes(range)) => name = text(file, range),
             (3.., WireValue::Bytes(range)) => value = text(file, range),
             _ => {}

@@ -46,12 +46,12 @@ pub(super) fn schedule(nodes: &[ChakraNode]) -> Result<ChakraSchedule, String> {
     let mut waiting = vec![0_usize; nodes.len()];
     let mut after: Vec<Vec<usize>> = vec![Vec::new(); nodes.len()];
     let mut dangling = 0;
-    for (at, node) in nodes.iter().enumerate() {
+    for (number, node) in nodes.iter().enumerate() {
         for need in &node.needs {
             match index.get(need) {
                 Some(&needed) => {
-                    after[needed].push(at);
-                    waiting[at] += 1;
+                    after[needed].push(number);
+                    waiting[number] += 1;
                 }
                 None => dangling += 1,
             }
@@ -61,19 +61,19 @@ pub(super) fn schedule(nodes: &[ChakraNode]) -> Result<ChakraSchedule, String> {
         .iter()
         .enumerate()
         .filter(|(_, waiting)| **waiting == 0)
-        .map(|(at, _)| Reverse((0, at)))
+        .map(|(number, _)| Reverse((0, number)))
         .collect();
     let mut earliest = vec![0_u64; nodes.len()];
     let mut spans: Vec<Option<(u64, u64)>> = vec![None; nodes.len()];
     let mut free = [0_u64; UNITS];
-    while let Some(Reverse((at_us, at))) = ready.pop() {
-        let node = &nodes[at];
+    while let Some(Reverse((at_us, number))) = ready.pop() {
+        let node = &nodes[number];
         let free = &mut free[unit(node)];
         let begin = at_us.max(*free);
         let end = begin.saturating_add(length(node));
         *free = end;
-        spans[at] = Some((begin, end));
-        for &next in &after[at] {
+        spans[number] = Some((begin, end));
+        for &next in &after[number] {
             earliest[next] = earliest[next].max(end);
             waiting[next] -= 1;
             if waiting[next] == 0 {

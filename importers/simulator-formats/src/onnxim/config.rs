@@ -57,14 +57,14 @@ impl OnnximConfig {
 
     /// Contradictions between log and configuration, or a missing clock.
     fn fits(&self, run: &OnnximRun) -> Result<(), String> {
-        let (own, cores) = (self.arrays.len(), run.cores.len());
-        if cores > 0 && cores != own {
-            return Err(format!("{own} cores, the log has {cores}"));
+        let (arrays, cores) = (self.arrays.len(), run.cores.len());
+        if cores > 0 && cores != arrays {
+            return Err(format!("{arrays} cores, the log has {cores}"));
         }
-        let (own, peak) = (self.peak(), peak(run));
-        if let Some(peak) = peak.filter(|peak| (own / peak - 1.0).abs() >= TOLERANCE) {
+        let (computed_peak, peak) = (self.peak(), peak(run));
+        if let Some(peak) = peak.filter(|peak| (computed_peak / peak - 1.0).abs() >= TOLERANCE) {
             return Err(format!(
-                "a peak of {own:.4e} FLOP/s, the log says {peak:.4e}"
+                "a peak of {computed_peak:.4e} FLOP/s, the log says {peak:.4e}"
             ));
         }
         let mhz = self.mhz;

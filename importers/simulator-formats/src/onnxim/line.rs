@@ -202,27 +202,29 @@ fn product(rest: &str) -> Option<OnnximLine<'_>> {
 /// `Gemm_0 Core 3 Get Tile at 0`, `9 Core 0 Finish Tile at 8526 Remain tile 4`, or
 /// `Gemm_0 finish at 8595`. A name can contain any text.
 fn layer(rest: &str) -> Option<OnnximLine<'_>> {
-    if let Some((layer, at)) = rest.rsplit_once(" Get Tile at ") {
+    if let Some((layer, cycle_text)) = rest.rsplit_once(" Get Tile at ") {
         let (layer, core) = layer.rsplit_once(" Core ")?;
         return Some(OnnximLine::GetTile {
             layer,
             core: core.parse().ok()?,
-            cycle: cycle(at)?,
+            cycle: cycle(cycle_text)?,
         });
     }
-    if let Some((layer, at)) = rest.rsplit_once(" Finish Tile at ") {
+    if let Some((layer, cycle_text)) = rest.rsplit_once(" Finish Tile at ") {
         let (layer, core) = layer.rsplit_once(" Core ")?;
-        let at = at.split_once(" Remain").map_or(at, |(at, _)| at);
+        let cycle_text = cycle_text
+            .split_once(" Remain")
+            .map_or(cycle_text, |(cycle_text, _)| cycle_text);
         return Some(OnnximLine::FinishTile {
             layer: layer.parse().ok()?,
             core: core.parse().ok()?,
-            cycle: cycle(at)?,
+            cycle: cycle(cycle_text)?,
         });
     }
-    let (layer, at) = rest.rsplit_once(" finish at ")?;
+    let (layer, cycle_text) = rest.rsplit_once(" finish at ")?;
     Some(OnnximLine::Finish {
         layer,
-        cycle: cycle(at)?,
+        cycle: cycle(cycle_text)?,
     })
 }
 
@@ -231,19 +233,19 @@ fn layer(rest: &str) -> Option<OnnximLine<'_>> {
 fn model(rest: &str) -> Option<OnnximLine<'_>> {
     let (name, rest) = rest.rsplit_once("] Request: ")?;
     let start_us = cycle(between(rest, "Start: ", " us")?)?;
-    let (_, at) = rest.split_once("Current Cycle:")?;
+    let (_, cycle_text) = rest.split_once("Current Cycle:")?;
     Some(OnnximLine::Model {
         name,
         start_us,
-        cycle: cycle(at)?,
+        cycle: cycle(cycle_text)?,
     })
 }
 
 /// `59403 cycle 59 us`
 fn end(rest: &str) -> Option<OnnximLine<'_>> {
-    let (at, us) = rest.strip_suffix(" us")?.split_once(" cycle ")?;
+    let (cycle_text, us) = rest.strip_suffix(" us")?.split_once(" cycle ")?;
     Some(OnnximLine::End {
-        cycle: cycle(at)?,
+        cycle: cycle(cycle_text)?,
         us: cycle(us)?,
     })
 }
@@ -253,7 +255,7 @@ fn usage(rest: &str) -> Option<OnnximLine<'_>> {
     let (core, rest) = rest.split_once(']')?;
     let array = between(rest, "Systolic Array Utilization(%) ", ",")?;
     let vector = amount(between(rest, "Vector Unit Utilization(%) ", ",")?)?;
-    let (_, at) = rest.split_once("Total cycle: ")?;
+    let (_, cycle_text) = rest.split_once("Total cycle: ")?;
     let (array, multipliers) = match array.split_once(" (") {
         Some((array, rest)) => (array, Some(amount(rest.strip_suffix("% PE util)")?)?)),
         None => (array, None),
@@ -265,7 +267,7 @@ fn usage(rest: &str) -> Option<OnnximLine<'_>> {
     };
     Some(OnnximLine::Usage {
         core: core.parse().ok()?,
-        cycle: cycle(at)?,
+        cycle: cycle(cycle_text)?,
         usage,
     })
 }

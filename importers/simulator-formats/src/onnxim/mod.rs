@@ -98,10 +98,10 @@ impl Importer for OnnxIm {
         }
         log_earlier_runs(earlier, out);
         if run.is_stuck() {
-            let at = run.now;
+            let last_cycle = run.now;
             out.log(IssueKind::ProfilerError, || {
                 format!(
-                    "the run hangs: the log ends at cycle {at} with all cores idle and layers unfinished (a deadlock)"
+                    "the run hangs: the log ends at cycle {last_cycle} with all cores idle and layers unfinished (a deadlock)"
                 )
             });
         } else if run.ended.is_none() {

@@ -423,11 +423,14 @@ impl OnnximRun {
         let open = match self.end_open(name) {
             Some(index) => Some(index),
             // Prefer the longest name of an open layer.
-            None => name.match_indices(' ').take(MAX_WORDS).find_map(|(at, _)| {
-                let index = self.end_open(&name[at + 1..])?;
-                self.models.add(&name[..at]);
-                Some(index)
-            }),
+            None => name
+                .match_indices(' ')
+                .take(MAX_WORDS)
+                .find_map(|(space, _)| {
+                    let index = self.end_open(&name[space + 1..])?;
+                    self.models.add(&name[..space]);
+                    Some(index)
+                }),
         };
         let index = open.unwrap_or_else(|| self.add_layer(name, out));
         if let Some(layer) = self.layers.get_mut(index) {

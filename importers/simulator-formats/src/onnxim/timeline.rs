@@ -31,16 +31,16 @@ pub(super) fn write(
     named: Option<f64>,
     out: &mut TraceBuilder,
 ) {
-    let own = config
+    let configured = config
         .map(|config| CycleClock { mhz: config.mhz })
         .or_else(|| Some(config::implied(run)?.0));
     let clock = named
         .map(|mhz| CycleClock { mhz })
-        .or(own)
+        .or(configured)
         .unwrap_or(CycleClock::NONE);
     let core = out.group(None, GroupKind::TensorCore { ordinal: 0 }, "NPU 0");
     // Rates per second scale with the clock.
-    let faster = own.map_or(1.0, |own| clock.mhz / own.mhz);
+    let faster = configured.map_or(1.0, |configured| clock.mhz / configured.mhz);
     let mut writer = OnnximTimeline {
         out,
         core,
@@ -67,7 +67,7 @@ fn products<'a>(run: &'a OnnximRun, out: &mut TraceBuilder) -> Vec<Option<&'a On
         .iter()
         .enumerate()
         .filter(|(_, layer)| is_matmul(out.str(layer.name)))
-        .map(|(at, _)| at)
+        .map(|(index, _)| index)
         .collect();
     let of: Vec<usize> = match run.products.len() {
         all if all == run.layers.len() => (0..all).collect(),
@@ -103,8 +103,8 @@ fn in_order(run: &OnnximRun, of: Vec<usize>) -> Vec<usize> {
     if run.has_several_models() {
         return Vec::new();
     }
-    let number = |at: &usize| match run.layers.get(*at)?.id {
-        OnnximNumber::Known(number) => Some((number, *at)),
+    let number = |index: &usize| match run.layers.get(*index)?.id {
+        OnnximNumber::Known(number) => Some((number, *index)),
         _ => None,
     };
     if let Some(mut numbered) = of.iter().map(number).collect::<Option<Vec<_>>>() {
@@ -113,7 +113,7 @@ fn in_order(run: &OnnximRun, of: Vec<usize>) -> Vec<usize> {
             .windows(2)
             .all(|two| matches!(two, [one, other] if one.0 < other.0));
         return if are_distinct {
-            numbered.into_iter().map(|(_, at)| at).collect()
+            numbered.into_iter().map(|(_, index)| index).collect()
         } else {
             Vec::new()
         };
@@ -215,15 +215,15 @@ impl OnnximTimeline<'_> {
         let track = self.track(TrackKind::Ops, "Layers");
         let mut spans = self.spans(run, products);
         spans.sort_by_key(|(begin, end, ..)| (*begin, *end));
-        let own = spans
+        let overlap = spans
             .windows(2)
             .any(|two| matches!(two, [before, after] if after.0 < before.1));
-        let own = own.then(|| self.track(TrackKind::Derived, "Layers at once"));
+        let overlap = overlap.then(|| self.track(TrackKind::Derived, "Layers at once"));
         let mut labels = OnnximLabels::default();
         let mut free = 0;
         for (begin, end, layer, product) in spans {
             let label = labels.of(layer.name, product, self.out);
-            if let (Some(track), Some(range)) = (own, self.clock.range(begin, end)) {
+            if let (Some(track), Some(range)) = (overlap, self.clock.range(begin, end)) {
                 self.out.add_slice(track, SliceSpec::new(range, label));
             }
             if begin < free {

@@ -145,7 +145,7 @@ fn program(
     let mut blocks: Vec<CostBlock> = Vec::new();
     for row in table.rows() {
         let (passes, cost) = match cost(row, out) {
-            Ok(found) => found,
+            Ok(program) => program,
             Err(what) => {
                 out.log(IssueKind::MalformedEvent, || what);
                 continue;

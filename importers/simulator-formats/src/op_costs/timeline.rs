@@ -165,14 +165,14 @@ impl OpCostTimeline<'_> {
         let begin = self.now;
         for op in ops {
             self.slice(self.ops, op.label, self.now, op.cost.time_ps, Some(op.args));
-            for (at, &part) in op
+            for (index, &part) in op
                 .cost
                 .parts_ps
                 .iter()
                 .enumerate()
                 .filter(|(_, part)| **part > 0)
             {
-                if let Some(&track) = self.parts.get(at) {
+                if let Some(&track) = self.parts.get(index) {
                     self.slice(track, op.label, self.now, part, None);
                 }
             }
@@ -200,8 +200,8 @@ impl OpCostTimeline<'_> {
         self.slice(track, label, begin, length, None);
     }
 
-    fn slice(&mut self, track: TrackId, label: LabelId, at: i64, dur: i64, args: Option<u64>) {
-        let range = TimeRange::at(Timestamp::from_ps(at), Picos::from_ps(dur));
+    fn slice(&mut self, track: TrackId, label: LabelId, start: i64, dur: i64, args: Option<u64>) {
+        let range = TimeRange::at(Timestamp::from_ps(start), Picos::from_ps(dur));
         self.out.add_slice(
             track,
             SliceSpec {

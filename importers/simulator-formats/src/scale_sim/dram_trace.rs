@@ -141,14 +141,14 @@ impl DramTraceReader {
     fn word(&mut self) {
         let counted = &mut self.counted;
         counted.words += 1;
-        let at = self.cycle.map(|cycle| {
+        let bin = self.cycle.map(|cycle| {
             cycle
                 .saturating_sub(counted.first)
                 .div_euclid(counted.bin_cycles)
         });
-        let bin = at
-            .and_then(|at| usize::try_from(at).ok())
-            .and_then(|at| counted.bins.get_mut(at));
+        let bin = bin
+            .and_then(|bin_number| usize::try_from(bin_number).ok())
+            .and_then(|bin_number| counted.bins.get_mut(bin_number));
         match bin {
             Some(bin) => *bin += 1,
             None => self.complain("a cycle outside those in DETAILED_ACCESS_REPORT.csv"),

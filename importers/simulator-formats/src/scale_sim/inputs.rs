@@ -210,9 +210,9 @@ fn array_size(topology: &ScaleSimTopology, layers: &[ScaleSimLayer]) -> Option<u
             layer.busy_cycles().filter(|&busy| busy > 0.0)?,
             topology.layer(layer.id)?,
         );
-        let own = row.multiplications / busy;
-        let agreed = *size.get_or_insert(own.round());
-        if !(1.0..=1e12).contains(&agreed) || (own / agreed - 1.0).abs() > TOLERANCE {
+        let computed = row.multiplications / busy;
+        let agreed = *size.get_or_insert(computed.round());
+        if !(1.0..=1e12).contains(&agreed) || (computed / agreed - 1.0).abs() > TOLERANCE {
             return None;
         }
     }

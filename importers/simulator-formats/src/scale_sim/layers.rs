@@ -51,15 +51,15 @@ pub(super) fn read(
             )
         });
     }
-    for (at, layer) in layers
+    for (index, layer) in layers
         .iter()
         .enumerate()
-        .filter(|(at, layer)| layer.id != *at as u64)
+        .filter(|(index, layer)| layer.id != *index as u64)
         .take(1)
     {
         let id = layer.id;
         out.log(IssueKind::MalformedEvent, || {
-            format!("{}: layer {at} is missing, {id} follows", compute.file())
+            format!("{}: layer {index} is missing, {id} follows", compute.file())
         });
     }
     match access {
@@ -147,7 +147,7 @@ fn read_access(
         match read(row) {
             Ok((id, access)) => {
                 let layer = layers.binary_search_by_key(&id, |layer| layer.id).ok();
-                match layer.and_then(|at| layers.get_mut(at)) {
+                match layer.and_then(|index| layers.get_mut(index)) {
                     Some(layer) if layer.access.is_none() => {
                         layer.rows.push(row.args().without("LayerID"));
                         layer.access = Some(access);

@@ -353,10 +353,10 @@ impl ScaleSimTimeline<'_> {
         let (first, last) = (access.dram.first, access.dram.last);
         match &access.counted {
             Some(counted) => {
-                for (at, &words) in counted.bins.iter().enumerate() {
+                for (bin, &words) in counted.bins.iter().enumerate() {
                     let from = counted
                         .first
-                        .saturating_add(counted.bin_cycles.saturating_mul(at as i64));
+                        .saturating_add(counted.bin_cycles.saturating_mul(bin as i64));
                     let cycles = counted
                         .bin_cycles
                         .min(last.saturating_add(1).saturating_sub(from));

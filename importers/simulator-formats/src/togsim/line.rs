@@ -69,8 +69,12 @@ pub(super) enum TogSimLine<'a> {
 
 /// Parses a message; `None` for irrelevant ones. The error is for lines that begin like a relevant one.
 pub(super) fn parse(message: &str) -> Option<Result<TogSimLine<'_>, ()>> {
-    if let Some(at) = message.strip_prefix("Total execution cycles: ") {
-        return Some(cycle(at).map(|cycle| TogSimLine::End { cycle }).ok_or(()));
+    if let Some(cycle_text) = message.strip_prefix("Total execution cycles: ") {
+        return Some(
+            cycle(cycle_text)
+                .map(|cycle| TogSimLine::End { cycle })
+                .ok_or(()),
+        );
     }
     if let Some(rest) = message.strip_prefix("[Config/Core] Core ") {
         let mhz = rest.split_once("core_freq_mhz: ")?.1.split(',').next()?;
@@ -95,7 +99,7 @@ pub(super) fn parse(message: &str) -> Option<Result<TogSimLine<'_>, ()>> {
             None
         };
     }
-    let (at, rest) = message.strip_prefix('[')?.split_once("][Core ")?;
+    let (cycle_text, rest) = message.strip_prefix('[')?.split_once("][Core ")?;
     if [
         "[INST_ISSUED",
         "[INST_FINISHED",
@@ -105,7 +109,7 @@ pub(super) fn parse(message: &str) -> Option<Result<TogSimLine<'_>, ()>> {
     .iter()
     .any(|tag| rest.contains(tag))
     {
-        return instruction(at, rest).transpose();
+        return instruction(cycle_text, rest).transpose();
     }
     None
 }
@@ -155,9 +159,9 @@ fn statistic(rest: &str) -> Option<TogSimLine<'_>> {
 }
 
 /// Parses a line about an instruction; `None` for barriers, which occupy no unit.
-fn instruction<'a>(at: &str, rest: &'a str) -> Result<Option<TogSimLine<'a>>, ()> {
+fn instruction<'a>(cycle_text: &str, rest: &'a str) -> Result<Option<TogSimLine<'a>>, ()> {
     let (core, mut text) = rest.split_once(']').ok_or(())?;
-    let (core, at) = (number(core)?, cycle(at).ok_or(())?);
+    let (core, cycle_number) = (number(core)?, cycle(cycle_text).ok_or(())?);
     let (mut tag, mut id, mut array) = ("", None, None);
     while let Some((field, after)) = text.strip_prefix('[').and_then(|text| text.split_once(']')) {
         if let Some(text) = field
@@ -185,7 +189,7 @@ fn instruction<'a>(at: &str, rest: &'a str) -> Result<Option<TogSimLine<'a>>, ()
         .unwrap_or(0);
     let instruction = TogSimInstruction {
         core,
-        cycle: at,
+        cycle: cycle_number,
         unit,
         id,
         array,

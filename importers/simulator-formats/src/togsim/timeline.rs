@@ -50,7 +50,7 @@ pub(super) fn write(
             })
         })
         .collect();
-    for (at, (number, core)) in run
+    for (index, (number, core)) in run
         .cores
         .iter()
         .filter(|(_, core)| is_shown(core))
@@ -91,7 +91,7 @@ pub(super) fn write(
             tracks: BTreeMap::new(),
             labels: HashMap::new(),
         };
-        if at < with_kernels {
+        if index < with_kernels {
             writer.kernels(run, &labels);
         }
         let overlaps = writer.core(core, progress)?;
@@ -136,8 +136,8 @@ impl TogSimTimeline<'_> {
         let flights = self.track(TrackKind::AsyncOps, 3, "Loads and stores");
         let (mut moved, mut unended) = (Vec::new(), 0);
         let mut computed: Vec<(TimeRange, LabelId)> = Vec::new();
-        for (at, span) in core.spans.iter().enumerate() {
-            if at % SPANS_A_CHECK == 0 {
+        for (index, span) in core.spans.iter().enumerate() {
+            if index % SPANS_A_CHECK == 0 {
                 progress.check()?;
             }
             let end = span.end.unwrap_or(self.now);

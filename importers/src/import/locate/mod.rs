@@ -99,8 +99,8 @@ fn locate_pattern(
     options: &ImportOptions,
     progress: &Progress,
 ) -> Result<LocatedRun> {
-    let found = glob::expand(tree, pattern)?.into_iter();
-    let (directories, files): (Vec<_>, Vec<_>) = found.partition(|path| tree.is_directory(path));
+    let paths = glob::expand(tree, pattern)?.into_iter();
+    let (directories, files): (Vec<_>, Vec<_>) = paths.partition(|path| tree.is_directory(path));
     let hosts = match files.len() {
         0 if directories.is_empty() => {
             return nothing("no file or directory matches the pattern".to_owned());
@@ -123,50 +123,14 @@ fn locate_in(
     progress: &Progress,
 ) -> Result<LocatedRun> {
     let mut runs = runs_in(tree, directories, progress)?;
-    if runs.is_empty() && options.run.is_none() {
-        // Not a log directory: use the files directly, as of a run copied elsewhere.
-        let found = directories
-            .iter()
-            .map(|directory| hosts_of(files_of(tree, directory)))
-            .find(|hosts| !hosts.is_empty());
-        let marked = directories
-            .iter()
-            .find_map(|directory| marker_in(tree, directory));
-        let marked = marked.map(|file| vec![HostFiles::named(file)]);
-        // A graph is the input of a simulator; its output has more information.
-        let hosts = if found
-            .as_ref()
-            .is_some_and(|hosts| !hosts.iter().all(is_graph))
-        {
-            found
-        } else {
-            marked.or(found)
-        };
-        if let Some(hosts) = hosts {
-            return Ok(LocatedRun::of(hosts));
-        }
-        if let Some(dump) = directories.iter().find(|directory| llo::is_dump(directory)) {
-            return nothing(format!(
-                "{} is a dump of the TPU compiler's code: open the program (its HLO text, or a profile of it), and name \
-                 the dump with --llo",
-                dump.display()
-            ));
-        }
-        if let Some(located) = by_content(tree, directories)? {
-            return Ok(located);
-        }
+    if runs.is_empty()
+        && options.run.is_none()
+        && let Some(located) = without_runs(tree, directories)?
+    {
+        return Ok(located);
     }
     if runs.is_empty() {
-        let what = format!(
-            "no capture (plugins/profile/<run>/*.xplane.pb, up to {MAX_DEPTH} levels down), and no file"
-        );
-        return nothing(match &possible_in(tree, directories)[..] {
-            [] => format!("{what} of a format that `systole formats` lists"),
-            names => format!(
-                "{what} with the name of one; name a file to open it: {}",
-                shortened(names.to_vec(), SHOWN)
-            ),
-        });
+        return no_capture(tree, directories);
     }
     sort_newest_first(&mut runs);
     let is_wanted = |run: &CaptureRun| match &options.run {
@@ -219,6 +183,52 @@ fn locate_in(
         nearby_runs,
         other_runs,
         beside_runs,
+    })
+}
+
+/// The files of a directory that is no log directory, as of a run copied elsewhere.
+fn without_runs(tree: &dyn FileTree, directories: &[PathBuf]) -> Result<Option<LocatedRun>> {
+    let host_files = directories
+        .iter()
+        .map(|directory| hosts_of(files_of(tree, directory)))
+        .find(|hosts| !hosts.is_empty());
+    let marked = directories
+        .iter()
+        .find_map(|directory| marker_in(tree, directory));
+    let marked = marked.map(|file| vec![HostFiles::named(file)]);
+    // A graph is the input of a simulator; its output has more information.
+    let hosts = if host_files
+        .as_ref()
+        .is_some_and(|hosts| !hosts.iter().all(is_graph))
+    {
+        host_files
+    } else {
+        marked.or(host_files)
+    };
+    if let Some(hosts) = hosts {
+        return Ok(Some(LocatedRun::of(hosts)));
+    }
+    if let Some(dump) = directories.iter().find(|directory| llo::is_dump(directory)) {
+        return nothing(format!(
+            "{} is a dump of the TPU compiler's code: open the program (its HLO text, or a profile of it), and name \
+             the dump with --llo",
+            dump.display()
+        ));
+    }
+    by_content(tree, directories)
+}
+
+/// The error that there is nothing to open, with the names of files that may be meant.
+fn no_capture(tree: &dyn FileTree, directories: &[PathBuf]) -> Result<LocatedRun> {
+    let what = format!(
+        "no capture (plugins/profile/<run>/*.xplane.pb, up to {MAX_DEPTH} levels down), and no file"
+    );
+    nothing(match &possible_in(tree, directories)[..] {
+        [] => format!("{what} of a format that `systole formats` lists"),
+        names => format!(
+            "{what} with the name of one; name a file to open it: {}",
+            shortened(names.to_vec(), SHOWN)
+        ),
     })
 }
 
@@ -324,10 +334,10 @@ fn possible_in(tree: &dyn FileTree, directories: &[PathBuf]) -> Vec<String> {
     let json = entries
         .filter(|entry| entry.name.contains(".json"))
         .map(|entry| entry.path);
-    let found = json
+    let candidates = json
         .take(MAX_LOOKED_INTO)
         .filter(|path| is_sure(tree, path));
-    found.map(|path| file_name(&path)).collect()
+    candidates.map(|path| file_name(&path)).collect()
 }
 
 /// Whether an importer recognizes a file with certainty.

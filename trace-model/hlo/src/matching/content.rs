@@ -119,7 +119,7 @@ impl Contents {
             types,
         };
         let mut computations: Vec<Option<u64>> = vec![None; module.computations.len()];
-        for (at, instruction) in module.instructions.iter().enumerate() {
+        for (index, instruction) in module.instructions.iter().enumerate() {
             let called = instruction.called.iter().map(|callee| {
                 let runs = runs.get(callee.index()).copied().unwrap_or(true);
                 let slot = computations.get_mut(callee.index());
@@ -131,7 +131,7 @@ impl Contents {
             let content = out.instruction(
                 module,
                 instruction,
-                (at, &layouts),
+                (index, &layouts),
                 &called,
                 with_attributes,
             );
@@ -145,14 +145,14 @@ impl Contents {
         let Some(computation) = module.computation(id) else {
             return 0;
         };
-        let own = self.of_instructions.get(computation.instructions.clone());
-        let own = own
+        let contents = self.of_instructions.get(computation.instructions.clone());
+        let contents = contents
             .unwrap_or_default()
             .iter()
             .zip(module.instructions_of(id));
         // A collective is an instruction of its own, unless its result is used here.
-        let own = own.filter(|(_, it)| !is_collective(&it.opcode));
-        let deep = own.map(|(content, _)| content.deep);
+        let contents = contents.filter(|(_, it)| !is_collective(&it.opcode));
+        let deep = contents.map(|(content, _)| content.deep);
         let root = computation
             .root
             .and_then(|id| self.of_instructions.get(id.index()));
@@ -192,9 +192,9 @@ impl Contents {
         let types: Vec<u64> = types.copied().collect();
         // Operands of which a cut text says nothing count, too.
         let number = it.parameter_number.unwrap_or(0);
-        let own = (&*it.opcode, layout, attributes, inside, types);
-        let local = hash(&own);
-        let (_, _, _, inside, types) = own;
+        let parts = (&*it.opcode, layout, attributes, inside, types);
+        let local = hash(&parts);
+        let (_, _, _, inside, types) = parts;
         let bare = (&*it.opcode, self.types.get(at), attributes, inside, types);
         InstructionContent {
             deep: hash(&(local, deep, all, number)),

@@ -30,9 +30,9 @@ pub(super) fn divided(
     let contents: Vec<(InstructionId, WorkCounts)> =
         contents.filter(|(_, work)| !work.is_empty()).collect();
     let mut holders: HashMap<u64, Vec<usize>> = HashMap::new();
-    for (at, (_, content)) in contents.iter().enumerate() {
+    for (index, (_, content)) in contents.iter().enumerate() {
         for &key in content.keys() {
-            holders.entry(key).or_default().push(at);
+            holders.entry(key).or_default().push(index);
         }
     }
     let mut is_taken = vec![false; contents.len()];
@@ -49,10 +49,10 @@ pub(super) fn divided(
         let near = lists.into_iter().flatten().copied();
         let near: BTreeSet<usize> = near.take(MOST_CANDIDATES).collect();
         let mut chosen = Vec::new();
-        for at in near {
-            let content = &contents[at].1;
+        for index in near {
+            let content = &contents[index].1;
             let fits = |(key, count): (&u64, &usize)| missing.get(key) >= Some(count);
-            if is_taken[at] || content.len() > missing.len() || !content.iter().all(fits) {
+            if is_taken[index] || content.len() > missing.len() || !content.iter().all(fits) {
                 continue;
             }
             for (key, count) in content {
@@ -61,15 +61,15 @@ pub(super) fn divided(
                 }
             }
             missing.retain(|_, rest| *rest > 0);
-            chosen.push(at);
+            chosen.push(index);
         }
         if missing.is_empty() && chosen.len() > 1 {
-            for &at in &chosen {
-                is_taken[at] = true;
+            for &index in &chosen {
+                is_taken[index] = true;
             }
             out.push(DividedFusion {
                 whole,
-                parts: chosen.into_iter().map(|at| contents[at].0).collect(),
+                parts: chosen.into_iter().map(|index| contents[index].0).collect(),
             });
         }
     }

@@ -63,23 +63,23 @@ impl ProgramMatch {
         let mut matching = Matching::new([first, second], &contents);
         matching.by_depth();
         matching.by_operands();
-        matching.by_content(true, |at| at.labelled);
-        matching.by_content(true, |at| at.local);
+        matching.by_content(true, |content| content.labelled);
+        matching.by_content(true, |content| content.local);
         matching.by_operands();
         // Equal except for layouts and memory spaces.
-        matching.by_content(false, |at| at.bare);
+        matching.by_content(false, |content| content.bare);
         matching.by_labels();
-        let mut found = matching.finish();
-        found.is_complete = is_complete;
-        found.divide([first, second]);
-        found.order = order::difference([first, second], &found.pairs);
-        for pair in found.pairs.iter_mut().filter(|pair| pair.is_same) {
+        let mut matched = matching.finish();
+        matched.is_complete = is_complete;
+        matched.divide([first, second]);
+        matched.order = order::difference([first, second], &matched.pairs);
+        for pair in matched.pairs.iter_mut().filter(|pair| pair.is_same) {
             // The compiler states it in the configuration, which is not compared.
             let trips = [(first, pair.first), (second, pair.second)]
                 .map(|(module, id)| module.trip_count(module.instruction(id)?));
             pair.is_same = trips[0].is_none() || trips[1].is_none() || trips[0] == trips[1];
         }
-        for pair in found.pairs.iter().filter(|pair| pair.is_same) {
+        for pair in matched.pairs.iter().filter(|pair| pair.is_same) {
             if let (Some(a), Some(b)) = (
                 first.instruction(pair.first),
                 second.instruction(pair.second),
@@ -88,11 +88,11 @@ impl ProgramMatch {
                 // All that it holds of loops is what the compiler found out.
                 && &*a.opcode != "while"
             {
-                found.configured_otherwise += 1;
-                found.kernels_otherwise += usize::from(&*a.opcode == "custom-call");
+                matched.configured_otherwise += 1;
+                matched.kernels_otherwise += usize::from(&*a.opcode == "custom-call");
             }
         }
-        found
+        matched
     }
 
     /// Finds fusions that were split or joined among what differs.
@@ -113,9 +113,9 @@ impl ProgramMatch {
             let gone: HashSet<InstructionId> = gone.into_iter().collect();
             all.retain(|id| !gone.contains(id));
         };
-        let wholes = |found: &[DividedFusion]| found.iter().map(|it| it.whole).collect();
+        let wholes = |fusions: &[DividedFusion]| fusions.iter().map(|it| it.whole).collect();
         let parts =
-            |found: &[DividedFusion]| found.iter().flat_map(|it| it.parts.clone()).collect();
+            |fusions: &[DividedFusion]| fusions.iter().flat_map(|it| it.parts.clone()).collect();
         self.split = divided((first, &a), (second, &b));
         remove(&mut a, wholes(&self.split));
         remove(&mut b, parts(&self.split));
@@ -173,7 +173,7 @@ impl<'a> Matching<'a> {
         });
         let mut firsts = HashMap::new();
         let class = (0..).zip(&contents[1].of_instructions);
-        let class = class.map(|(at, it): (u32, _)| *firsts.entry(it.deep).or_insert(at));
+        let class = class.map(|(id, it): (u32, _)| *firsts.entry(it.deep).or_insert(id));
         Self {
             modules,
             contents,
@@ -183,21 +183,21 @@ impl<'a> Matching<'a> {
         }
     }
 
-    fn content(&self, side: usize, at: u32) -> InstructionContent {
+    fn content(&self, side: usize, id: u32) -> InstructionContent {
         let of_side = &self.contents[side].of_instructions;
-        of_side.get(at as usize).copied().unwrap_or_default()
+        of_side.get(id as usize).copied().unwrap_or_default()
     }
 
-    fn mate(&self, side: usize, at: u32) -> Option<(u32, bool)> {
-        self.mates[side].get(at as usize).copied().flatten()
+    fn mate(&self, side: usize, id: u32) -> Option<(u32, bool)> {
+        self.mates[side].get(id as usize).copied().flatten()
     }
 
-    fn class_of(&self, at: u32) -> u32 {
-        self.class.get(at as usize).copied().unwrap_or(at)
+    fn class_of(&self, id: u32) -> u32 {
+        self.class.get(id as usize).copied().unwrap_or(id)
     }
 
-    fn operands(&self, side: usize, at: u32) -> impl Iterator<Item = u32> + use<'a> {
-        let instruction = self.modules[side].instruction(InstructionId(at));
+    fn operands(&self, side: usize, id: u32) -> impl Iterator<Item = u32> + use<'a> {
+        let instruction = self.modules[side].instruction(InstructionId(id));
         let operands = instruction.map(|it| it.operands.as_slice());
         operands.unwrap_or_default().iter().map(|id| id.0)
     }
@@ -214,16 +214,16 @@ impl<'a> Matching<'a> {
     /// Drops those that have a mate now.
     fn close(&mut self) {
         for (open, mates) in self.open.iter_mut().zip(&self.mates) {
-            open.retain(|&at| mates.get(at as usize).is_some_and(Option::is_none));
+            open.retain(|&id| mates.get(id as usize).is_some_and(Option::is_none));
         }
     }
 
     /// The open instructions of the second program by a key, in reverse order.
     fn waiting(&self, key: impl Fn(u32) -> Option<u64>) -> HashMap<u64, Vec<u32>> {
         let mut waiting: HashMap<u64, Vec<u32>> = HashMap::new();
-        for &at in self.open[1].iter().rev() {
-            if let Some(key) = key(at) {
-                waiting.entry(key).or_default().push(at);
+        for &id in self.open[1].iter().rev() {
+            if let Some(key) = key(id) {
+                waiting.entry(key).or_default().push(id);
             }
         }
         waiting
@@ -242,7 +242,7 @@ impl<'a> Matching<'a> {
 
     /// Pairs what is equal with everything that it depends on.
     fn by_depth(&mut self) {
-        let mut waiting = self.waiting(|at| Some(self.content(1, at).deep));
+        let mut waiting = self.waiting(|id| Some(self.content(1, id).deep));
         self.pair_open(true, |this, first| {
             waiting.get_mut(&this.content(0, first).deep)?.pop()
         });
@@ -251,9 +251,9 @@ impl<'a> Matching<'a> {
     /// Pairs what is equal by itself and has the same operands. Operands come before their users.
     fn by_operands(&mut self) {
         let key = |local: u64, operands: Vec<u32>| hash(&(local, operands));
-        let mut waiting = self.waiting(|at| {
-            let operands = self.operands(1, at).map(|id| self.class_of(id)).collect();
-            Some(key(self.content(1, at).local, operands))
+        let mut waiting = self.waiting(|id| {
+            let operands = self.operands(1, id).map(|id| self.class_of(id)).collect();
+            Some(key(self.content(1, id).local, operands))
         });
         self.pair_open(true, |this, first| {
             let mates = this.operands(0, first).map(|id| this.mate(0, id));
@@ -268,7 +268,7 @@ impl<'a> Matching<'a> {
     /// Pairs what is equal by itself, if no operand contradicts: an operand may be new. Where equality is only in part
     /// (`is_same` is false), operands may contradict.
     fn by_content(&mut self, is_same: bool, key: impl Fn(InstructionContent) -> u64) {
-        let mut waiting = self.waiting(|at| Some(key(self.content(1, at))));
+        let mut waiting = self.waiting(|id| Some(key(self.content(1, id))));
         self.pair_open(is_same, |this, first| {
             let candidates = waiting.get_mut(&key(this.content(0, first)))?;
             this.take_best(first, candidates, !is_same)
@@ -312,9 +312,9 @@ impl<'a> Matching<'a> {
         Some(agreeing)
     }
 
-    fn number(&self, side: usize, at: u32) -> Option<u32> {
+    fn number(&self, side: usize, id: u32) -> Option<u32> {
         self.modules[side]
-            .instruction(InstructionId(at))?
+            .instruction(InstructionId(id))?
             .parameter_number
     }
 
@@ -323,11 +323,11 @@ impl<'a> Matching<'a> {
         for level in 0..content::LABELS {
             let mut groups: BTreeMap<u64, [Vec<u32>; 2]> = BTreeMap::new();
             for (side, open) in self.open.iter().enumerate() {
-                for &at in open {
+                for &id in open {
                     let key =
-                        self.contents[side].label(self.modules[side], InstructionId(at), level);
+                        self.contents[side].label(self.modules[side], InstructionId(id), level);
                     if let Some(key) = key {
-                        groups.entry(key).or_default()[side].push(at);
+                        groups.entry(key).or_default()[side].push(id);
                     }
                 }
             }

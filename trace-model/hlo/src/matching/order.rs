@@ -48,10 +48,13 @@ pub(super) fn difference(
         if NO_WORK.contains(&&*first.opcode) {
             continue;
         }
-        if let (Some(&(computation, at)), Some(&place)) =
+        if let (Some(&(computation, first_place)), Some(&place)) =
             (places[0].get(&pair.first), places[1].get(&pair.second))
         {
-            orders.entry(computation).or_default().push((at, place));
+            orders
+                .entry(computation)
+                .or_default()
+                .push((first_place, place));
         }
     }
     let mut out = ScheduleDifference::default();
@@ -76,7 +79,7 @@ fn places(module: &HloModule) -> Option<HashMap<InstructionId, ExecutionPlace>> 
     for computation in module.computation_ids() {
         let order = module.schedule(computation).unwrap_or_default();
         let placed = (0..).zip(order);
-        out.extend(placed.map(|(at, id)| (id, (computation.index(), at))));
+        out.extend(placed.map(|(place, id)| (id, (computation.index(), place))));
     }
     Some(out)
 }
@@ -86,8 +89,8 @@ fn longest_rising<T: Ord + Copy>(values: &[T]) -> usize {
     // The smallest end of a rising subsequence of each length.
     let mut ends: Vec<T> = Vec::new();
     for &value in values {
-        let at = ends.partition_point(|end| *end < value);
-        match ends.get_mut(at) {
+        let length = ends.partition_point(|end| *end < value);
+        match ends.get_mut(length) {
             Some(end) => *end = value,
             None => ends.push(value),
         }

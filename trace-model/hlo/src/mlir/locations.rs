@@ -40,17 +40,17 @@ impl<'a> Locations<'a> {
         if let Some(&known) = self.known.get(location) {
             return known;
         }
-        let found = self.followed(location);
-        self.known.insert(location, found);
-        found
+        let source = self.followed(location);
+        self.known.insert(location, source);
+        source
     }
 
     fn followed(&self, location: &'a str) -> SourceOfOp<'a> {
-        let (mut at, mut out) = (location.trim(), SourceOfOp::default());
+        let (mut text, mut out) = (location.trim(), SourceOfOp::default());
         for _ in 0..MAX_STEPS {
-            if let Some(&named) = self.named.get(at) {
-                at = named.trim();
-            } else if let Some(rest) = at.strip_prefix('"') {
+            if let Some(&named) = self.named.get(text) {
+                text = named.trim();
+            } else if let Some(rest) = text.strip_prefix('"') {
                 let Some((quoted, rest)) = rest.split_once('"') else {
                     return out;
                 };
@@ -65,12 +65,12 @@ impl<'a> Locations<'a> {
                 let Some(open) = rest.find('(') else {
                     return out;
                 };
-                at = scan::inside(rest, open).0.trim();
-            } else if let Some(callee) = at.strip_prefix("callsite(") {
-                at = callee.split(" at ").next().unwrap_or(callee).trim();
-            } else if let Some(list) = at.strip_prefix("fused") {
+                text = scan::inside(rest, open).0.trim();
+            } else if let Some(callee) = text.strip_prefix("callsite(") {
+                text = callee.split(" at ").next().unwrap_or(callee).trim();
+            } else if let Some(list) = text.strip_prefix("fused") {
                 let list = list.split('[').nth(1).unwrap_or_default();
-                at = list.split([',', ']']).next().unwrap_or_default().trim();
+                text = list.split([',', ']']).next().unwrap_or_default().trim();
             } else {
                 return out;
             }

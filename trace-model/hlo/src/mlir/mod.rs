@@ -126,9 +126,9 @@ impl<'a> MlirReader<'a> {
         if is_main {
             self.donations(function.arguments);
         }
-        let found = self.block(name, (function.arguments, None), function.body, depth)?;
-        self.known.insert(name, Some(found));
-        Some(found)
+        let block = self.block(name, (function.arguments, None), function.body, depth)?;
+        self.known.insert(name, Some(block));
+        Some(block)
     }
 
     /// What the arguments of the program say of their memory.
@@ -217,7 +217,7 @@ impl<'a> MlirReader<'a> {
         made.shape = op.shape().map(Arc::new);
         made.operands = operands
             .into_iter()
-            .map(|at| InstructionId(at as u32))
+            .map(|index| InstructionId(index as u32))
             .collect();
         made.called = called;
         made.content = op.digest();
@@ -264,12 +264,12 @@ impl<'a> MlirReader<'a> {
             return;
         }
         let mut tuple = self.blank("%results", "tuple");
-        let shape = |&at: &usize| Some(open.instructions.get(at)?.shape.as_deref()?.clone());
+        let shape = |&index: &usize| Some(open.instructions.get(index)?.shape.as_deref()?.clone());
         let shapes: Option<Vec<_>> = results.iter().map(shape).collect();
         tuple.shape = shapes.map(Shape::Tuple).map(Arc::new);
         tuple.operands = results
             .into_iter()
-            .map(|at| InstructionId(at as u32))
+            .map(|index| InstructionId(index as u32))
             .collect();
         open.root = Some(open.instructions.len());
         open.instructions.push(tuple);
@@ -304,12 +304,12 @@ impl<'a> MlirReader<'a> {
     }
 
     fn locate(&mut self, instruction: &mut Instruction, location: Option<&'a str>) {
-        let Some(found) = location.map(|it| self.locations.resolve(it)) else {
+        let Some(source) = location.map(|it| self.locations.resolve(it)) else {
             return;
         };
-        instruction.op_name = Arc::from(found.name);
-        instruction.source_file = Arc::from(found.file);
-        instruction.source_line = found.line;
+        instruction.op_name = Arc::from(source.name);
+        instruction.source_file = Arc::from(source.file);
+        instruction.source_line = source.line;
     }
 }
 

@@ -62,48 +62,50 @@ impl<'a> MlirOp<'a> {
             is_return: full == "return" || full.ends_with(".return"),
             ..Self::default()
         };
-        let mut own = op.take_regions(rest, full);
-        op.location = scan::location(&own.tail)
+        let mut without_regions = op.take_regions(rest, full);
+        op.location = scan::location(&without_regions.tail)
             .map(|_| ())
             .and_then(|()| scan::location(rest));
-        if let Some(at) = own.tail.rfind(" loc(") {
-            own.tail.truncate(at);
+        if let Some(position) = without_regions.tail.rfind(" loc(") {
+            without_regions.tail.truncate(position);
         }
-        op.split_types(rest, &own);
+        op.split_types(rest, &without_regions);
         if matches!(full, "call" | "func.call") {
             let callee = op.text.trim_start().strip_prefix('@').map(str::len);
-            let at = rest.find('@').filter(|_| callee.is_some());
-            op.callee = at.and_then(|at| rest.get(at + 1..rest.find('(')?));
+            let position = rest.find('@').filter(|_| callee.is_some());
+            op.callee = position.and_then(|position| rest.get(position + 1..rest.find('(')?));
         }
         Some(op)
     }
 
     /// Takes the regions out of the text after the name: braces that a line break follows.
     fn take_regions(&mut self, rest: &'a str, full: &str) -> WithoutRegions {
-        let (mut tail, mut at, mut kept) = (String::new(), 0, 0);
+        let (mut tail, mut position, mut kept) = (String::new(), 0, 0);
         let bytes = rest.as_bytes();
         let (mut quoted, mut heads) = (false, Vec::new());
-        while let Some(&byte) = bytes.get(at) {
+        while let Some(&byte) = bytes.get(position) {
             match byte {
-                b'\\' if quoted => at += 1,
+                b'\\' if quoted => position += 1,
                 b'"' => quoted = !quoted,
-                b'{' if !quoted && is_region(rest.get(at + 1..).unwrap_or_default()) => {
-                    let (body, end, _) = scan::inside(rest, at);
-                    let head = rest.get(kept..at).unwrap_or_default();
+                b'{' if !quoted && is_region(rest.get(position + 1..).unwrap_or_default()) => {
+                    let (body, end, _) = scan::inside(rest, position);
+                    let head = rest.get(kept..position).unwrap_or_default();
                     tail.push_str(head);
                     heads.push(head);
                     self.regions.push(region(body));
-                    (at, kept) = (end, end);
+                    (position, kept) = (end, end);
                     continue;
                 }
                 _ => {}
             }
-            at += 1;
+            position += 1;
         }
         tail.push_str(rest.get(kept..).unwrap_or_default());
         // Loops name the arguments of their regions with the operands, others before the region.
         let arguments = match full {
-            "stablehlo.while" | "mhlo.while" => rest.find('(').map(|at| scan::inside(rest, at).0),
+            "stablehlo.while" | "mhlo.while" => rest
+                .find('(')
+                .map(|position| scan::inside(rest, position).0),
             "sdy.manual_computation" => heads.first().and_then(|head| scan::last_group(head)),
             _ => None,
         };
@@ -116,25 +118,28 @@ impl<'a> MlirOp<'a> {
     }
 
     /// Splits operands and attributes from types.
-    fn split_types(&mut self, rest: &'a str, own: &WithoutRegions) {
+    fn split_types(&mut self, rest: &'a str, without_regions: &WithoutRegions) {
         let is_loop = self.opcode == "while";
         let mut colon = None;
         let mut from = 0;
         // The last colon outside of brackets; that of a loop comes before its regions.
-        while let Some(at) = own
+        while let Some(position) = without_regions
             .tail
             .get(from..)
             .and_then(|rest| scan::outside(rest, |it| it.starts_with(" : ")))
         {
-            colon = Some(from + at);
-            from += at + 3;
+            colon = Some(from + position);
+            from += position + 3;
             if is_loop {
                 break;
             }
         }
         let (text, types) = match colon {
-            Some(at) => (own.tail.get(..at), own.tail.get(at + 3..)),
-            None => (Some(own.tail.as_str()), None),
+            Some(position) => (
+                without_regions.tail.get(..position),
+                without_regions.tail.get(position + 3..),
+            ),
+            None => (Some(without_regions.tail.as_str()), None),
         };
         text.unwrap_or_default().clone_into(&mut self.text);
         let types = types.unwrap_or_default();
@@ -142,23 +147,26 @@ impl<'a> MlirOp<'a> {
         // The same text in the source, which lives longer.
         self.types = rest
             .rfind(types)
-            .and_then(|at| rest.get(at..at + types.len()))
+            .and_then(|position| rest.get(position..position + types.len()))
             .unwrap_or("");
         let end = match self.opcode.as_str() {
-            "sdy.manual_computation" => self.text.find(')').map_or(self.text.len(), |at| at + 1),
+            "sdy.manual_computation" => self
+                .text
+                .find(')')
+                .map_or(self.text.len(), |position| position + 1),
             _ => self.text.len(),
         };
         let text = self.text.get(..end).unwrap_or_default();
         let wanted: Vec<(usize, usize)> = values(text, is_loop);
         let mut place = 0;
-        for (at, len) in wanted {
-            let Some(value) = text.get(at..at + len) else {
+        for (position, len) in wanted {
+            let Some(value) = text.get(position..position + len) else {
                 continue;
             };
             // Operands come in order in the source.
-            let found = rest.get(place..).and_then(|rest| rest.find(value));
-            if let Some(found) = found {
-                let start = place + found;
+            let offset = rest.get(place..).and_then(|rest| rest.find(value));
+            if let Some(offset) = offset {
+                let start = place + offset;
                 self.operands.extend(rest.get(start..start + len));
                 place = start + len;
             }
@@ -181,9 +189,9 @@ impl<'a> MlirOp<'a> {
     pub fn digest(&self) -> u64 {
         let mut out = String::with_capacity(self.text.len());
         let mut rest = self.text.as_str();
-        while let Some(at) = rest.find(['%', '#']) {
-            out.push_str(rest.get(..at).unwrap_or_default());
-            let token = rest.get(at..).unwrap_or_default();
+        while let Some(position) = rest.find(['%', '#']) {
+            out.push_str(rest.get(..position).unwrap_or_default());
+            let token = rest.get(position..).unwrap_or_default();
             // The handle of a channel is a number of this compilation.
             let end = if token.starts_with("#stablehlo.channel_handle") {
                 token.find('>').map_or(token.len(), |end| end + 1)
@@ -220,7 +228,7 @@ impl<'a> MlirOp<'a> {
             text.get(..end.unwrap_or(text.len())).map(str::to_owned)
         };
         let after = |key: &str| self.text.split_once(key).and_then(|(_, rest)| word(rest));
-        let found = match self.opcode.as_str() {
+        let part = match self.opcode.as_str() {
             "constant" => self
                 .text
                 .split_once("dense<")
@@ -235,7 +243,7 @@ impl<'a> MlirOp<'a> {
                 .map(CounterPart::Compare),
             _ => None,
         };
-        found.unwrap_or_default()
+        part.unwrap_or_default()
     }
 
     pub fn attributes(&self) -> Attributes {
@@ -315,13 +323,13 @@ fn region(body: &str) -> OpRegion<'_> {
 /// Position and length of the values in a text; in a loop, those after the equals sign.
 fn values(text: &str, is_loop: bool) -> Vec<(usize, usize)> {
     let mut out = Vec::new();
-    for (at, _) in text.match_indices('%') {
-        let after = text.get(at + 1..).unwrap_or_default();
+    for (position, _) in text.match_indices('%') {
+        let after = text.get(position + 1..).unwrap_or_default();
         let end = after.find(|c: char| !(c.is_alphanumeric() || "_#.$-".contains(c)));
         let len = 1 + end.unwrap_or(after.len());
-        let before = text.get(..at).unwrap_or_default().trim_end();
+        let before = text.get(..position).unwrap_or_default().trim_end();
         if !is_loop || before.ends_with('=') {
-            out.push((at, len));
+            out.push((position, len));
         }
     }
     out

@@ -13,10 +13,10 @@ pub(super) struct Function<'a> {
     pub is_cut: bool,
 }
 
-/// Byte offset after the bracket that closes the one at `at`, or the end of the text.
-pub(super) fn closing(text: &str, at: usize) -> (usize, bool) {
+/// Byte offset after the bracket that closes the one at `open`, or the end of the text.
+pub(super) fn closing(text: &str, open: usize) -> (usize, bool) {
     let bytes = text.as_bytes();
-    let (mut depth, mut quoted, mut place) = (0_usize, false, at);
+    let (mut depth, mut quoted, mut place) = (0_usize, false, open);
     while let Some(&byte) = bytes.get(place) {
         match byte {
             b'\\' if quoted => place += 1,
@@ -36,19 +36,19 @@ pub(super) fn closing(text: &str, at: usize) -> (usize, bool) {
     (text.len(), false)
 }
 
-/// What is between the brackets that open at `at`, and the offset after them.
-pub(super) fn inside(text: &str, at: usize) -> (&str, usize, bool) {
-    let (end, is_closed) = closing(text, at);
+/// What is between the brackets that open at `open`, and the offset after them.
+pub(super) fn inside(text: &str, open: usize) -> (&str, usize, bool) {
+    let (end, is_closed) = closing(text, open);
     let last = if is_closed { end - 1 } else { end };
-    (text.get(at + 1..last).unwrap_or_default(), end, is_closed)
+    (text.get(open + 1..last).unwrap_or_default(), end, is_closed)
 }
 
 /// What is inside the round brackets at the end of a text.
 pub(super) fn last_group(text: &str) -> Option<&str> {
     let text = text.trim_end();
-    let mut at = 0;
-    while let Some(open) = text.get(at..)?.find(['(', '[', '{', '"']) {
-        let open = at + open;
+    let mut position = 0;
+    while let Some(open) = text.get(position..)?.find(['(', '[', '{', '"']) {
+        let open = position + open;
         let end = if text.as_bytes().get(open) == Some(&b'"') {
             open + 2 + text.get(open + 1..)?.find('"')?
         } else {
@@ -58,7 +58,7 @@ pub(super) fn last_group(text: &str) -> Option<&str> {
             let inner = text.get(open + 1..end - 1)?;
             return Some(inner).filter(|_| text.as_bytes().get(open) == Some(&b'('));
         }
-        at = end;
+        position = end;
     }
     None
 }
@@ -86,9 +86,9 @@ fn next_function(text: &str) -> Option<(&str, Function<'_>, usize)> {
     let name = text.get(name_at..open)?.trim_matches('"');
     let (arguments, after, _) = inside(text, open);
     // Results, which have attributes in braces, and attributes of the function come before the body.
-    let mut at = after;
+    let mut position = after;
     loop {
-        let brace = at + text.get(at..)?.find(['(', '{'])?;
+        let brace = position + text.get(position..)?.find(['(', '{'])?;
         let is_body = text
             .get(brace + 1..)
             .is_some_and(|rest| rest.trim_start_matches([' ', '\r']).starts_with('\n'));
@@ -101,7 +101,7 @@ fn next_function(text: &str) -> Option<(&str, Function<'_>, usize)> {
             };
             return Some((name, function, end));
         }
-        at = closing(text, brace).0;
+        position = closing(text, brace).0;
     }
 }
 
@@ -113,20 +113,20 @@ pub(super) fn split(text: &str) -> impl Iterator<Item = &str> {
 /// Byte offset of the first place outside all brackets and quotes that fits.
 pub(super) fn outside(text: &str, fits: impl Fn(&str) -> bool) -> Option<usize> {
     let bytes = text.as_bytes();
-    let (mut at, mut quoted) = (0, false);
-    while let Some(&byte) = bytes.get(at) {
+    let (mut position, mut quoted) = (0, false);
+    while let Some(&byte) = bytes.get(position) {
         match byte {
-            b'\\' if quoted => at += 1,
+            b'\\' if quoted => position += 1,
             b'"' => quoted = !quoted,
             _ if quoted => {}
             b'(' | b'[' | b'{' => {
-                at = closing(text, at).0;
+                position = closing(text, position).0;
                 continue;
             }
-            _ if text.get(at..).is_some_and(&fits) => return Some(at),
+            _ if text.get(position..).is_some_and(&fits) => return Some(position),
             _ => {}
         }
-        at += 1;
+        position += 1;
     }
     None
 }
@@ -134,8 +134,8 @@ pub(super) fn outside(text: &str, fits: impl Fn(&str) -> bool) -> Option<usize> 
 /// The statements of a block: lines outside all brackets, and the regions of a loop, which begin on lines of their own.
 pub(super) fn statements(body: &str) -> Vec<&str> {
     let mut out: Vec<&str> = Vec::new();
-    let mut at = 0;
-    while let Some(rest) = body.get(at..).filter(|rest| !rest.is_empty()) {
+    let mut position = 0;
+    while let Some(rest) = body.get(position..).filter(|rest| !rest.is_empty()) {
         let mut end = outside(rest, |it| it.starts_with('\n')).unwrap_or(rest.len());
         loop {
             let after = rest.get(end..).unwrap_or_default();
@@ -147,20 +147,20 @@ pub(super) fn statements(body: &str) -> Vec<&str> {
             end += skipped + outside(next, |it| it.starts_with('\n')).unwrap_or(next.len());
         }
         out.extend(rest.get(..end).map(str::trim).filter(|it| !it.is_empty()));
-        at += end + 1;
+        position += end + 1;
     }
     out
 }
 
 /// The location at the end of a statement or argument: what is inside `loc(…)`.
 pub(super) fn location(text: &str) -> Option<&str> {
-    let at = text.rfind("loc(")?;
+    let start = text.rfind("loc(")?;
     // A location may be inside another one.
-    let at = text.get(..at)?.rfind(" loc(").map_or(at, |outer| {
+    let start = text.get(..start)?.rfind(" loc(").map_or(start, |outer| {
         let (end, _) = closing(text, outer + 4);
-        if end > at { outer + 1 } else { at }
+        if end > start { outer + 1 } else { start }
     });
-    Some(inside(text, at + 3).0)
+    Some(inside(text, start + 3).0)
 }
 
 /// The number that follows a text.

@@ -234,7 +234,7 @@ impl<'a> ProtoReader<'a> {
     fn read_schedule(&mut self, message: &ProtoValue<'_>) -> Result<(), HloDamage> {
         const SCHEDULE: &str = "HloScheduleProto";
         let ids: HashMap<u64, InstructionId> = self.numbers.iter().copied().collect();
-        let mut found = HashMap::new();
+        let mut sequences = HashMap::new();
         message.walk(SCHEDULE, |field, entry| {
             let (mut computation, mut sequence) = (0, Vec::new());
             entry.walk(SCHEDULE, |field, value| {
@@ -250,11 +250,11 @@ impl<'a> ProtoReader<'a> {
             })?;
             if let Some(&computation) = self.computations.get(&computation).filter(|_| field == 1) {
                 let sequence = sequence.iter().filter_map(|id| ids.get(id).copied());
-                found.insert(computation, sequence.collect());
+                sequences.insert(computation, sequence.collect());
             }
             Ok(())
         })?;
-        self.module.sequences = found;
+        self.module.sequences = sequences;
         Ok(())
     }
 

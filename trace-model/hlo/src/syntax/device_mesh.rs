@@ -38,28 +38,29 @@ impl DeviceMesh {
     /// The meshes that the shardings of HLO text name: `{mesh['x'=2,'y'=4], [{'x'}, {}]}`.
     fn in_sharding(text: &str) -> impl Iterator<Item = Self> {
         let places = text.match_indices("mesh[");
-        places.filter_map(move |(at, _)| {
-            let before = text.get(..at)?.chars().next_back();
+        places.filter_map(move |(position, _)| {
+            let before = text.get(..position)?.chars().next_back();
             let is_word = before.is_some_and(|it| it.is_alphanumeric() || it == '_');
-            Some(Self::parse(text.get(at..)?)?.0).filter(|_| !is_word)
+            Some(Self::parse(text.get(position..)?)?.0).filter(|_| !is_word)
         })
     }
 
     /// The meshes of Shardy in a text: `#sdy.mesh<["x"=2]>`, `sdy.mesh @mesh = <["x"=2, "y"=4], device_ids=[1, 0, …]>`.
     fn of_shardy(text: &str) -> impl Iterator<Item = Self> {
-        text.match_indices("<[").filter_map(move |(at, open)| {
-            let before = text.get(..at)?.trim_end();
-            let is_mesh = before.ends_with("mesh") || is_declared(before);
-            let inside = text.get(at + open.len()..).filter(|_| is_mesh)?;
-            let (axes, rest) = closed(inside, ['[', ']'])?;
-            let (rest, _) = closed(rest, ['<', '>'])?;
-            let devices = match rest.split_once("device_ids") {
-                Some((_, ids)) => numbers(ids.trim_start().strip_prefix('=')?)?,
-                None => Vec::new(),
-            };
-            let axes = named_sizes(split_commas(axes))?;
-            Some(Self { axes, devices })
-        })
+        text.match_indices("<[")
+            .filter_map(move |(position, open)| {
+                let before = text.get(..position)?.trim_end();
+                let is_mesh = before.ends_with("mesh") || is_declared(before);
+                let inside = text.get(position + open.len()..).filter(|_| is_mesh)?;
+                let (axes, rest) = closed(inside, ['[', ']'])?;
+                let (rest, _) = closed(rest, ['<', '>'])?;
+                let devices = match rest.split_once("device_ids") {
+                    Some((_, ids)) => numbers(ids.trim_start().strip_prefix('=')?)?,
+                    None => Vec::new(),
+                };
+                let axes = named_sizes(split_commas(axes))?;
+                Some(Self { axes, devices })
+            })
     }
 }
 
@@ -74,8 +75,8 @@ fn closed(text: &str, brackets: [char; 2]) -> Option<(&str, &str)> {
 fn is_declared(before: &str) -> bool {
     let is_of_name = |letter: char| letter.is_alphanumeric() || "_-.$\"".contains(letter);
     let name = before.strip_suffix('=').map(str::trim_end);
-    let at = name.and_then(|name| name.trim_end_matches(is_of_name).strip_suffix('@'));
-    at.is_some_and(|before| before.trim_end().ends_with("sdy.mesh"))
+    let before_name = name.and_then(|name| name.trim_end_matches(is_of_name).strip_suffix('@'));
+    before_name.is_some_and(|before| before.trim_end().ends_with("sdy.mesh"))
 }
 
 /// The axes of a program's meshes by their place: devices along the axis, distance of neighbours, devices of the mesh.
@@ -97,7 +98,7 @@ impl AxisNames {
     }
 
     pub fn add(&mut self, mesh: &DeviceMesh) {
-        let is_numbered = (0..).zip(&mesh.devices).all(|(at, &id)| at == id);
+        let is_numbered = (0..).zip(&mesh.devices).all(|(index, &id)| index == id);
         let sizes: Vec<u64> = mesh.axes.iter().map(|&(_, size)| size).collect();
         let Some(of) = product(&sizes).filter(|&of| of > 1 && is_numbered) else {
             return;

@@ -221,9 +221,9 @@ impl<'a> Operand<'a> {
     fn parse(text: &'a str) -> Self {
         let text = without_comment(text);
         let (shape, name) = match find_outside(text, b' ') {
-            Some(at) => (
-                text.get(..at).unwrap_or_default(),
-                text.get(at..).unwrap_or_default().trim(),
+            Some(position) => (
+                text.get(..position).unwrap_or_default(),
+                text.get(position..).unwrap_or_default().trim(),
             ),
             None if text.contains('[') || text.starts_with('(') => (text, ""),
             None => ("", text),

@@ -5,10 +5,10 @@
 
 use std::borrow::Cow;
 
-/// Byte offset after the bracket that closes the one at `at`; `None` if the text ends before it.
-pub(crate) fn after_brackets(text: &str, at: usize) -> Option<usize> {
+/// Byte offset after the bracket that closes the one at `open`; `None` if the text ends before it.
+pub(crate) fn after_brackets(text: &str, open: usize) -> Option<usize> {
     let mut depth = 0_usize;
-    let mut bytes = text.bytes().enumerate().skip(at);
+    let mut bytes = text.bytes().enumerate().skip(open);
     let mut quoted = false;
     while let Some((i, byte)) = bytes.next() {
         match byte {
@@ -48,13 +48,13 @@ fn closing_quote(text: &str) -> Option<usize> {
 /// Byte offset of the first `wanted` outside all brackets and quotes.
 pub(super) fn find_outside(text: &str, wanted: u8) -> Option<usize> {
     let bytes = text.as_bytes();
-    let mut at = 0;
-    while let Some(&byte) = bytes.get(at) {
-        at = match byte {
-            _ if byte == wanted => return Some(at),
-            b'(' | b'[' | b'{' => after_brackets(text, at)?,
-            b'"' => at + 2 + closing_quote(text.get(at + 1..)?)?,
-            _ => at + 1,
+    let mut position = 0;
+    while let Some(&byte) = bytes.get(position) {
+        position = match byte {
+            _ if byte == wanted => return Some(position),
+            b'(' | b'[' | b'{' => after_brackets(text, position)?,
+            b'"' => position + 2 + closing_quote(text.get(position + 1..)?)?,
+            _ => position + 1,
         };
     }
     None
@@ -74,7 +74,7 @@ pub(crate) fn split_at(
     std::iter::from_fn(move || {
         let text = rest?;
         let comma = comma(text);
-        rest = comma.and_then(|at| text.get(at + 1..));
+        rest = comma.and_then(|comma| text.get(comma + 1..));
         text.get(..comma.unwrap_or(text.len())).map(str::trim)
     })
 }

@@ -105,18 +105,19 @@ impl StackFrames {
         // The traversal that visited each frame first; 0 for none.
         let mut seen = vec![0_usize; self.frames.len()];
         for walk in 1..=self.frames.len() {
-            let mut at = walk - 1;
-            while let (Some(mark @ 0), Some(&[_, parent])) = (seen.get_mut(at), self.frames.get(at))
+            let mut frame = walk - 1;
+            while let (Some(mark @ 0), Some(&[_, parent])) =
+                (seen.get_mut(frame), self.frames.get(frame))
             {
                 *mark = walk;
                 let Some(next) = index(parent) else { break };
                 if seen.get(next) == Some(&walk) {
                     rings += 1;
-                    if let Some([_, parent]) = self.frames.get_mut(at) {
+                    if let Some([_, parent]) = self.frames.get_mut(frame) {
                         *parent = 0;
                     }
                 }
-                at = next;
+                frame = next;
             }
         }
         rings

@@ -118,14 +118,14 @@ fn begins_instruction(line: &str) -> bool {
 /// not end in a comma or equals sign. `None` if another instruction begins, or the text ends, before that: then it is
 /// damaged. A computation that is written where it is called, between lines with its braces, has instructions inside.
 fn end_of(text: &str) -> Option<usize> {
-    let (mut at, mut depth, mut is_quoted) = (0, 0_usize, false);
+    let (mut position, mut depth, mut is_quoted) = (0, 0_usize, false);
     // The depth inside each open computation.
     let mut bodies: Vec<usize> = Vec::new();
     for line in text.split_inclusive('\n') {
-        if at > 0 && !is_quoted && begins_instruction(line) && bodies.last() != Some(&depth) {
+        if position > 0 && !is_quoted && begins_instruction(line) && bodies.last() != Some(&depth) {
             return None;
         }
-        if at > 0 && !is_quoted && line.trim() == "{" {
+        if position > 0 && !is_quoted && line.trim() == "{" {
             bodies.push(depth + 1);
         }
         let mut bytes = line.bytes();
@@ -141,9 +141,9 @@ fn end_of(text: &str) -> Option<usize> {
             }
         }
         bodies.retain(|&body| body <= depth);
-        at += line.len();
+        position += line.len();
         if depth == 0 && !is_quoted && !line.trim_end().ends_with([',', '=']) {
-            return Some(at);
+            return Some(position);
         }
     }
     None
@@ -155,13 +155,17 @@ fn without_trailing_comment(text: &str) -> &str {
         return text;
     }
     let (mut is_quoted, mut is_escaped) = (false, false);
-    for (at, byte) in text.bytes().enumerate() {
+    for (position, byte) in text.bytes().enumerate() {
         match byte {
             _ if is_escaped => is_escaped = false,
             b'\\' if is_quoted => is_escaped = true,
             b'"' => is_quoted = !is_quoted,
-            b'/' if !is_quoted && text.get(at..).is_some_and(|rest| rest.starts_with("//")) => {
-                return text.get(..at).unwrap_or(text);
+            b'/' if !is_quoted
+                && text
+                    .get(position..)
+                    .is_some_and(|rest| rest.starts_with("//")) =>
+            {
+                return text.get(..position).unwrap_or(text);
             }
             _ => {}
         }

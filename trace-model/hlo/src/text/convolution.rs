@@ -19,19 +19,22 @@ pub(super) fn parse(hlo: &HloText<'_>) -> Option<Convolution> {
             .filter(|(label, _)| label.is_ascii_digit())
             .collect();
         digits.sort_unstable();
-        digits.into_iter().map(|(_, at)| at).collect::<Vec<u64>>()
+        digits
+            .into_iter()
+            .map(|(_, digit)| digit)
+            .collect::<Vec<u64>>()
     };
-    let at = |labels: &str, wanted: char| labels.find(wanted).map(|at| at as u64);
+    let position = |labels: &str, wanted: char| labels.find(wanted).map(|position| position as u64);
     Some(Convolution {
         window: hlo.attribute("window").and_then(window).unwrap_or_default(),
-        input_batch: at(input, 'b')?,
-        input_feature: at(input, 'f')?,
+        input_batch: position(input, 'b')?,
+        input_feature: position(input, 'f')?,
         input_spatial: spatial(input),
-        kernel_input_feature: at(kernel, 'i')?,
-        kernel_output_feature: at(kernel, 'o')?,
+        kernel_input_feature: position(kernel, 'i')?,
+        kernel_output_feature: position(kernel, 'o')?,
         kernel_spatial: spatial(kernel),
-        output_batch: at(output, 'b')?,
-        output_feature: at(output, 'f')?,
+        output_batch: position(output, 'b')?,
+        output_feature: position(output, 'f')?,
         output_spatial: spatial(output),
         feature_groups: count("feature_group_count"),
         batch_groups: count("batch_group_count"),
@@ -62,8 +65,8 @@ fn window(text: &str) -> Option<Vec<WindowDimension>> {
         .collect::<Option<_>>()?;
     for pair in pairs {
         let (key, values) = pair.split_once('=')?;
-        for (at, value) in values.split('x').enumerate() {
-            let dimension = out.get_mut(at)?;
+        for (index, value) in values.split('x').enumerate() {
+            let dimension = out.get_mut(index)?;
             match key {
                 "stride" => dimension.stride = value.parse().ok()?,
                 "pad" => {

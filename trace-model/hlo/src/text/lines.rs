@@ -20,12 +20,12 @@ struct KnownLines<'a> {
 impl<'a> KnownLines<'a> {
     fn at(&mut self, name: &'a str) -> usize {
         let next = self.lines.len();
-        let at = *self.places.entry(name).or_insert(next);
-        if at == next {
+        let number = *self.places.entry(name).or_insert(next);
+        if number == next {
             self.names.push(name);
             self.lines.push((None, None));
         }
-        at
+        number
     }
 }
 
@@ -37,25 +37,31 @@ impl HloModule {
         let mut known = KnownLines::default();
         let mut operands: Vec<Vec<usize>> = Vec::new();
         for hlo in lines.iter().filter_map(|line| HloText::parse(line)) {
-            let at = known.at(hlo.name);
-            if known.lines.get(at).is_some_and(|(line, _)| line.is_some()) {
+            let number = known.at(hlo.name);
+            if known
+                .lines
+                .get(number)
+                .is_some_and(|(line, _)| line.is_some())
+            {
                 continue;
             }
-            let mut own = Vec::new();
+            let mut own_operands = Vec::new();
             for operand in hlo
                 .operand_list()
                 .into_iter()
                 .filter(|operand| !operand.name.is_empty())
             {
                 let from = known.at(operand.name);
-                own.push(from);
+                own_operands.push(from);
                 if let Some((_, shape @ None)) = known.lines.get_mut(from) {
                     *shape = Some(operand);
                 }
             }
-            operands.resize(operands.len().max(at + 1), Vec::new());
-            if let (Some(slot), Some((line, _))) = (operands.get_mut(at), known.lines.get_mut(at)) {
-                *slot = own;
+            operands.resize(operands.len().max(number + 1), Vec::new());
+            if let (Some(slot), Some((line, _))) =
+                (operands.get_mut(number), known.lines.get_mut(number))
+            {
+                *slot = own_operands;
                 *line = Some(hlo);
             }
         }
@@ -71,13 +77,13 @@ fn module(name: &str, known: &KnownLines<'_>, operands: &[Vec<usize>]) -> HloMod
         ..HloModule::default()
     };
     let mut ids: Vec<Option<InstructionId>> = vec![None; known.names.len()];
-    for at in operands_first(operands) {
-        let Some((line, operand)) = known.lines.get(at) else {
+    for number in operands_first(operands) {
+        let Some((line, operand)) = known.lines.get(number) else {
             continue;
         };
         let mut made = match line {
             Some(hlo) => instruction(hlo),
-            None => blank(known.names.get(at).copied().unwrap_or_default(), ""),
+            None => blank(known.names.get(number).copied().unwrap_or_default(), ""),
         };
         if made.shape.is_none() {
             let shape = operand.as_ref().and_then(|operand| operand.shape.clone());
@@ -86,14 +92,14 @@ fn module(name: &str, known: &KnownLines<'_>, operands: &[Vec<usize>]) -> HloMod
         let of = |from: &usize| ids.get(*from).copied().flatten();
         made = Instruction {
             operands: operands
-                .get(at)
+                .get(number)
                 .into_iter()
                 .flatten()
                 .filter_map(of)
                 .collect(),
             ..made
         };
-        if let Some(slot) = ids.get_mut(at) {
+        if let Some(slot) = ids.get_mut(number) {
             *slot = Some(InstructionId(module.instructions.len() as u32));
         }
         module.instructions.push(made);
@@ -116,17 +122,17 @@ fn operands_first(operands: &[Vec<usize>]) -> Vec<usize> {
     );
     for start in 0..operands.len() {
         let mut open = vec![(start, 0)];
-        while let Some((at, next)) = open.pop() {
+        while let Some((number, next)) = open.pop() {
             if next == 0
                 && seen
-                    .get_mut(at)
+                    .get_mut(number)
                     .is_none_or(|seen| std::mem::replace(seen, true))
             {
                 continue;
             }
-            match operands.get(at).and_then(|own| own.get(next)) {
-                Some(&operand) => open.extend([(at, next + 1), (operand, 0)]),
-                None => order.push(at),
+            match operands.get(number).and_then(|operands| operands.get(next)) {
+                Some(&operand) => open.extend([(number, next + 1), (operand, 0)]),
+                None => order.push(number),
             }
         }
     }

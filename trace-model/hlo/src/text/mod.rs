@@ -112,7 +112,7 @@ fn instruction(hlo: &HloText<'_>) -> Instruction {
 }
 
 fn counter(hlo: &HloText<'_>) -> CounterPart {
-    let found = match hlo.opcode {
+    let part = match hlo.opcode {
         "constant" => hlo.constant().map(CounterPart::Constant),
         "get-tuple-element" => {
             let index = hlo.attribute("index").and_then(|index| index.parse().ok());
@@ -124,7 +124,7 @@ fn counter(hlo: &HloText<'_>) -> CounterPart {
         }
         _ => None,
     };
-    found.unwrap_or_default()
+    part.unwrap_or_default()
 }
 
 fn attributes(hlo: &HloText<'_>) -> Attributes {

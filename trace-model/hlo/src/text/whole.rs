@@ -127,9 +127,9 @@ impl<'a> TextProgram<'a> {
         let mut called: Vec<ComputationId> = Vec::new();
         for (key, value) in hlo.called() {
             called.extend(if is_inline(value) {
-                let at = text.find(value).unwrap_or(0);
+                let position = text.find(value).unwrap_or(0);
                 let lines = text
-                    .get(..at)
+                    .get(..position)
                     .map_or(0, |before| before.matches('\n').count());
                 let name = Cow::Owned(format!("{}.{key}", hlo.name));
                 self.add_inline(name, value, line + lines, depth + 1)

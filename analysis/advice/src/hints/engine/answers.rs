@@ -176,8 +176,8 @@ fn about_a_part(
 
 /// The target of the roof below which work of this kind lies.
 fn target_of(targets: &[Target], id: TimeUse) -> Option<&Target> {
-    let own = if id == TimeUse::MatMul { "mxu" } else { "hbm" };
-    targets.iter().find(|target| target.id == own)
+    let target_id = if id == TimeUse::MatMul { "mxu" } else { "hbm" };
+    targets.iter().find(|target| target.id == target_id)
 }
 
 /// The best of what `leads` first, then the larger saving, by how sure the rule is. A hint that explains another one's
@@ -201,8 +201,8 @@ pub(super) fn rank(priced: &mut [PricedFinding], leads: impl Fn(&Finding) -> boo
         saving.then_with(|| a.rule.id.cmp(b.rule.id))
     });
     if let Some(leading) = priced.iter().position(leads) {
-        let own = group(&priced[leading]);
-        let first = priced.iter().position(|hint| group(hint) == own);
+        let leading_group = group(&priced[leading]);
+        let first = priced.iter().position(|hint| group(hint) == leading_group);
         priced[first.unwrap_or(leading)..=leading].rotate_right(1);
     }
     for reason in 1..priced.len() {
@@ -215,9 +215,9 @@ pub(super) fn rank(priced: &mut [PricedFinding], leads: impl Fn(&Finding) -> boo
 
 /// It says why there is what the other one found: of the same ops, where both are about ops.
 fn explains(reason: &Finding, other: &PricedFinding) -> bool {
-    let own = &reason.ops;
+    let ops = &reason.ops;
     let others = &other.finding.ops;
     let is_about_them =
-        own.is_empty() || others.is_empty() || own.iter().any(|op| others.contains(op));
+        ops.is_empty() || others.is_empty() || ops.iter().any(|op| others.contains(op));
     reason.explains.contains(&other.rule.id) && is_about_them
 }

@@ -78,13 +78,13 @@ impl<'a> Loop<'a> {
 
     /// Whether a step spends at least this share on a use of time; on any of its causes where it is idle time.
     pub(super) fn has(&self, id: TimeUse, least: Percent) -> bool {
-        let own: f64 = self
+        let part_ps: f64 = self
             .parts
             .iter()
             .filter(|part| part.id == id || (part.id.is_idle() && id.is_idle()))
             .map(|part| part.time_ps)
             .sum();
-        Percent::ratio(own, self.whole_ps()).is_some_and(|share| share >= least)
+        Percent::ratio(part_ps, self.whole_ps()).is_some_and(|share| share >= least)
     }
 
     /// The part about which a hint saves most; where savings are not known, the one that loses most. `saving`: what the
@@ -251,7 +251,7 @@ impl<'a> Loop<'a> {
                 .iter()
                 .filter(|device| device.absence.is_some())
                 .collect();
-            let own = absent
+            let waited = absent
                 .iter()
                 .map(|device| match device.busy_percent {
                     Some(busy) if !device.is_unused => 1.0 - busy.0 / 100.0,
@@ -261,7 +261,7 @@ impl<'a> Loop<'a> {
                 * self.whole_ps();
             let all = part.time_ps * self.devices.count() as f64;
             let names = match &absent[..] {
-                _ if own <= MOST * all => return None,
+                _ if waited <= MOST * all => return None,
                 [] => return None,
                 [only] => short_device_name(&only.core).to_owned(),
                 several => format!("{} of them", several.len()),

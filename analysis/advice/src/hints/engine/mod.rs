@@ -10,7 +10,7 @@ mod same;
 use facts::Framework;
 use facts::prelude::*;
 use run_reports::summary::targets::Targets;
-use run_reports::summary::verdict::Verdict;
+use run_reports::summary::verdict::RunVerdict;
 
 use super::finding::{Finding, PossibleSaving};
 use super::report::{
@@ -44,15 +44,15 @@ pub(super) fn run(facts: &HintFacts<'_>, rules: &[&'static Rule]) -> Result<Hint
     };
     let rows = rows_by_op(facts);
     let whole = Picos::from_ps(step.ps as i64);
-    let (found, unwanted) = ask(facts, rules, &rows, &mut report)?;
-    let replays = found
+    let (findings, unwanted) = ask(facts, rules, &rows, &mut report)?;
+    let replays = findings
         .iter()
         .filter_map(|(_, finding)| match &finding.saving {
             PossibleSaving::Replay { changes, .. } => Some(changes.as_slice()),
             _ => None,
         });
     facts.play(&replays.collect::<Vec<_>>());
-    let priced: Vec<PricedFinding> = found
+    let priced: Vec<PricedFinding> = findings
         .into_iter()
         .map(|(rule, finding)| price(facts, rule, finding, whole))
         .collect();
@@ -62,7 +62,7 @@ pub(super) fn run(facts: &HintFacts<'_>, rules: &[&'static Rule]) -> Result<Hint
                 share_of_step(saving, step.ps).is_none_or(|part| part >= WORTHWHILE)
             })
     });
-    let verdict = facts.report::<Verdict>()?;
+    let verdict = facts.report::<RunVerdict>()?;
     let whole_loop = Loop::of(facts)?;
     // The verdict is about the whole window: what it names may lie outside the steps, where a hint on them saves nothing.
     let is_of_loop = |id| {
@@ -107,7 +107,7 @@ fn ask(
     rows: &RowByOp<'_>,
     report: &mut HintsReport,
 ) -> Result<(Vec<Found>, Vec<Found>)> {
-    let mut found = Vec::new();
+    let mut findings = Vec::new();
     let mut unwanted = Vec::new();
     let answers = facts.cx.side_by_side(rules.len(), |nth| {
         trace_model::may_pause();
@@ -137,12 +137,12 @@ fn ask(
                         });
                         unwanted.push((rule, finding));
                     }
-                    None => found.push((rule, finding)),
+                    None => findings.push((rule, finding)),
                 }
             }
         }
     }
-    Ok((found, unwanted))
+    Ok((findings, unwanted))
 }
 
 /// Leaves one of two hints uncombined if each costs what the other saves: the one that saves less.
@@ -156,9 +156,9 @@ fn give_way(priced: &mut [PricedFinding]) {
             .finding
             .trades_with
             .and_then(|id| Some((*saves.get(id)?, id)));
-        let own = hint.saving.unwrap_or_default();
+        let saving = hint.saving.unwrap_or_default();
         let id = hint.rule.id;
-        hint.gives_way = other.is_some_and(|(more, by)| (own, by) < (more, id));
+        hint.gives_way = other.is_some_and(|(more, by)| (saving, by) < (more, id));
     }
 }
 
@@ -174,7 +174,7 @@ fn merged(
     let leading = |id: &&'static str| {
         ids.iter()
             .zip(leaders)
-            .any(|(own, leader)| own == id && leader.is_none())
+            .any(|(id_of_rule, leader)| id_of_rule == id && leader.is_none())
     };
     let mut hints: Vec<Hint> = Vec::new();
     for ((hint, overlaps_with), leader) in priced.into_iter().zip(overlaps).zip(leaders) {
@@ -185,8 +185,8 @@ fn merged(
                 remedy
                     .code
                     .take_if(|code| first.code.as_ref() == Some(code));
-                let own = without_common(&first.action, &remedy.action).to_owned();
-                remedy.action = own;
+                let action = without_common(&first.action, &remedy.action).to_owned();
+                remedy.action = action;
                 first.also.push(remedy);
             }
             None => hints.push(hint_of(
@@ -199,14 +199,16 @@ fn merged(
 }
 
 /// Advice without the sentences that it begins with as `first` does.
-fn without_common<'a>(first: &str, own: &'a str) -> &'a str {
-    let same = own
+fn without_common<'a>(first: &str, action: &'a str) -> &'a str {
+    let same = action
         .bytes()
         .zip(first.bytes())
-        .take_while(|(own, first)| own == first)
+        .take_while(|(action, first)| action == first)
         .count();
-    let sentences = own.get(..same).and_then(|same| same.rfind(". "));
-    sentences.and_then(|at| own.get(at + 2..)).unwrap_or(own)
+    let sentences = action.get(..same).and_then(|same| same.rfind(". "));
+    sentences
+        .and_then(|end| action.get(end + 2..))
+        .unwrap_or(action)
 }
 
 /// What times of ops are sums over.

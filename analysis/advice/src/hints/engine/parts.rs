@@ -77,9 +77,13 @@ pub(super) fn divide_idle(
         return;
     };
     let executions = (step.count * devices.count()).max(1) as f64;
-    let own = || gaps.devices.iter().filter(|own| devices.has(own.group));
+    let counted = || {
+        gaps.devices
+            .iter()
+            .filter(|device| devices.has(device.group))
+    };
     let causes = CAUSES.map(|(id, causes)| {
-        let between = own().flat_map(|device| &device.between);
+        let between = counted().flat_map(|device| &device.between);
         let all: Picos = between
             .filter(|part| causes.contains(&part.cause))
             .map(|part| part.time_ps)

@@ -13,10 +13,10 @@ pub(super) const NEARLY_ALL: f64 = 0.9;
 const REGISTER: [u64; 2] = [128, 8];
 
 /// Whether `wanted` ops take nearly all of the time of some.
-pub(super) fn nearly_all(found: &OpSelection<'_>, wanted: impl Fn(&OpRow) -> bool) -> bool {
-    let rows = found.rows.iter().filter(|row| wanted(row));
-    let time: Picos = rows.map(|row| found.devices.self_time(row)).sum();
-    time.as_ps_f64() >= NEARLY_ALL * found.self_ps.as_ps_f64()
+pub(super) fn nearly_all(selection: &OpSelection<'_>, wanted: impl Fn(&OpRow) -> bool) -> bool {
+    let rows = selection.rows.iter().filter(|row| wanted(row));
+    let time: Picos = rows.map(|row| selection.devices.self_time(row)).sum();
+    time.as_ps_f64() >= NEARLY_ALL * selection.self_ps.as_ps_f64()
 }
 
 /// Whether the text of an op shows the large arrays that it reads, and none has elements of more than 16 bits.
@@ -73,9 +73,9 @@ fn has_full_registers(array: &ArrayShape<'_>) -> bool {
         array
             .minor_to_major
             .iter()
-            .filter_map(|&at| usize::try_from(at).ok())
+            .filter_map(|&index| usize::try_from(index).ok())
             .collect()
     };
-    let sizes = minor.iter().filter_map(|&at| array.dims.get(at));
+    let sizes = minor.iter().filter_map(|&index| array.dims.get(index));
     sizes.zip(REGISTER).all(|(&size, least)| size >= least)
 }

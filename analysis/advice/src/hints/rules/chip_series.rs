@@ -99,11 +99,11 @@ fn is_heat_or_power(words: &[String]) -> bool {
 fn is_of(facts: &HintFacts<'_>, group: GroupId, core: GroupId) -> bool {
     let model = facts.cx.model;
     let mut around = Some(core);
-    while let Some(at) = around {
-        if at == group {
+    while let Some(ancestor) = around {
+        if ancestor == group {
             return true;
         }
-        around = model.group(at).parent;
+        around = model.group(ancestor).parent;
     }
     model.group(group).parent == Some(core)
 }
@@ -131,10 +131,10 @@ pub(super) fn clock_drops(facts: &HintFacts<'_>, percent: f64) -> Result<Option<
     let mut drops = Vec::new();
     let mut is_recorded = false;
     for core in cx.tensor_cores() {
-        let own = clocks
+        let clock = clocks
             .iter()
             .find(|series| is_of(facts, model.track(series.track()).group, core));
-        let (Some(series), Some(window)) = (own, cx.window(core)?) else {
+        let (Some(series), Some(window)) = (clock, cx.window(core)?) else {
             continue;
         };
         is_recorded = true;
@@ -240,20 +240,21 @@ impl<'a> LowClock<'a> {
 /// Temperature and power of a core when its clock falls.
 fn meanwhile(facts: &HintFacts<'_>, core: GroupId, falls: TimeRange) -> Vec<SeriesThen> {
     let model = facts.cx.model;
-    let own = model.counters().iter().filter(|series| {
+    let series_of_core = model.counters().iter().filter(|series| {
         is_of(facts, model.track(series.track()).group, core)
             && is_heat_or_power(&words(facts, series))
     });
-    own.filter_map(|series| {
-        let (series_name, unit) = name_and_unit(facts, series);
-        Some(SeriesThen {
-            series: series_name,
-            unit,
-            first: series.samples().next()?.1,
-            then: series.value_at(falls.start)?,
+    series_of_core
+        .filter_map(|series| {
+            let (series_name, unit) = name_and_unit(facts, series);
+            Some(SeriesThen {
+                series: series_name,
+                unit,
+                first: series.samples().next()?.1,
+                then: series.value_at(falls.start)?,
+            })
         })
-    })
-    .collect()
+        .collect()
 }
 
 /// The device whose recorded series of throttling in percent has the highest mean: its name, the series, and the mean.

@@ -68,7 +68,10 @@ fn most_exposed(overlap: &[CoreOverlap]) -> Option<(&CoreOverlap, f64)> {
 /// Compute of a device that hides nothing yet, in each step: only it can hide more.
 fn free_compute(facts: &HintFacts<'_>, core: &CoreOverlap) -> Result<Picos> {
     let free = |overlap: &OverlapReport| {
-        let core = overlap.cores.iter().find(|own| own.group == core.group)?;
+        let core = overlap
+            .cores
+            .iter()
+            .find(|other| other.group == core.group)?;
         let free = core.compute_ps - core.overlapped_ps.unwrap_or_default();
         Some(free.clamped().as_ps_f64())
     };
@@ -153,24 +156,24 @@ fn is_synchronous(facts: &HintFacts<'_>, row: &OpRow) -> bool {
 }
 
 fn synchronous(facts: &HintFacts<'_>) -> RuleResult {
-    let found = facts.heavy(&SYNCHRONOUS, |row| is_synchronous(facts, row))?;
+    let selection = facts.heavy(&SYNCHRONOUS, |row| is_synchronous(facts, row))?;
     let overlap = facts.report::<Overlap>()?;
     let free = most_exposed(&overlap.cores)
         .map(|(worst, _)| free_compute(facts, worst))
         .transpose()?;
     let changes = vec![Scenario::Ops {
         what: "synchronous collectives".into(),
-        factors: found.vanish().into_iter().collect(),
+        factors: selection.vanish().into_iter().collect(),
     }];
     let saving = PossibleSaving::Replay {
         changes,
         at_most: free,
     };
-    let (advice, code) = flags(facts, &found, &overlap);
+    let (advice, code) = flags(facts, &selection, &overlap);
     Ok(Finding {
         advice,
         code,
-        ..found.finding("synchronous collectives", saving)
+        ..selection.finding("synchronous collectives", saving)
     })
 }
 
@@ -230,11 +233,11 @@ fn exchange(facts: &HintFacts<'_>) -> RuleResult {
     if exposed == Picos::ZERO {
         return Err(Nothing);
     }
-    let found = facts.select(|row| row.collective.is_some_and(|kind| kinds.contains(&kind)))?;
+    let selection = facts.select(|row| row.collective.is_some_and(|kind| kinds.contains(&kind)))?;
     Ok(Finding {
         statement: format!(
             "all-to-all exchanges are exposed for {share:.1} of device time ({})",
-            found.names(),
+            selection.names(),
             share = Percent(share)
         ),
         evidence: vec![HintEvidence::percent(
@@ -243,8 +246,8 @@ fn exchange(facts: &HintFacts<'_>) -> RuleResult {
             "device time",
             Some(limit),
         )],
-        ops: found.ops(),
-        saving: PossibleSaving::ops("exchanges", found.vanish()),
+        ops: selection.ops(),
+        saving: PossibleSaving::ops("exchanges", selection.vanish()),
         ..Finding::default()
     })
 }

@@ -64,7 +64,7 @@ const NAMED: usize = 3;
 /// Longest first.
 fn longest<'r>(list: impl Iterator<Item = &'r Compilation>) -> Vec<&'r Compilation> {
     let mut list: Vec<&Compilation> = list.collect();
-    list.sort_by_key(|own| (Reverse(own.wall_ps), own.start_ps));
+    list.sort_by_key(|compilation| (Reverse(compilation.wall_ps), compilation.start_ps));
     list
 }
 
@@ -80,7 +80,7 @@ fn times(count: usize) -> String {
 /// Where to look.
 fn spots(facts: &HintFacts<'_>, list: &[&Compilation]) -> Vec<FindingPlace> {
     list.iter()
-        .filter_map(|own| own.slice)
+        .filter_map(|compilation| compilation.slice)
         .map(|slice| facts.cx.model.slice(slice).into())
         .collect()
 }
@@ -91,16 +91,18 @@ fn places(model: &TraceModel, list: &[&Compilation]) -> String {
     let mut seen = BTreeSet::new();
     let places: Vec<(CompilePlace, &Compilation)> = list
         .iter()
-        .filter_map(|own| Some((own.place?, *own)))
+        .filter_map(|compilation| Some((compilation.place?, *compilation)))
         .filter(|(place, _)| seen.insert(place.title()))
         .collect();
     let steps: Vec<String> = places
         .iter()
         .enumerate()
-        .filter_map(|(at, (place, own))| match place {
+        .filter_map(|(index, (place, compilation))| match place {
             CompilePlace::InStep(step) => {
                 // To find it takes a pass over the annotations.
-                let on_host = (at < NAMED).then(|| number_on_host(model, own)).flatten();
+                let on_host = (index < NAMED)
+                    .then(|| number_on_host(model, compilation))
+                    .flatten();
                 let on_host = on_host
                     .filter(|number| number != step)
                     .map(|number| format!(" ({number} on the host)"));
@@ -121,28 +123,28 @@ fn places(model: &TraceModel, list: &[&Compilation]) -> String {
 }
 
 /// The number that the host gives to the step in which it compiles.
-fn number_on_host(model: &TraceModel, own: &Compilation) -> Option<u32> {
-    let track = model.slice(own.slice?).track_ref();
-    annotated_number(model, model.host_of(track.group), own.start_ps)
+fn number_on_host(model: &TraceModel, compilation: &Compilation) -> Option<u32> {
+    let track = model.slice(compilation.slice?).track_ref();
+    annotated_number(model, model.host_of(track.group), compilation.start_ps)
 }
 
 /// How much longer than a usual step those of these compilations are, where each lies in one: calls that compile do more
 /// than that.
 fn extra_of_steps(list: &[&Compilation]) -> Option<Picos> {
     let mut steps: BTreeMap<u32, Picos> = BTreeMap::new();
-    for own in list {
-        let Some(CompilePlace::InStep(step)) = own.place else {
+    for compilation in list {
+        let Some(CompilePlace::InStep(step)) = compilation.place else {
             return None;
         };
         let extra = steps.entry(step).or_default();
-        *extra = (*extra).max(own.step_extra_ps.unwrap_or_default());
+        *extra = (*extra).max(compilation.step_extra_ps.unwrap_or_default());
     }
     Some(steps.into_values().sum())
 }
 
 /// Time in which the host compiles in the counted steps, these compilations at most: threads compile at once.
 fn time_of(facts: &HintFacts<'_>, of: &[&Compilation]) -> Picos {
-    let sum = of.iter().map(|own| own.wall_ps).sum();
+    let sum = of.iter().map(|compilation| compilation.wall_ps).sum();
     let all = facts.in_steps::<Compile>();
     all.ok().and_then(|all| all.wall_ps).unwrap_or(sum).min(sum)
 }
@@ -151,7 +153,7 @@ fn time_of(facts: &HintFacts<'_>, of: &[&Compilation]) -> Picos {
 fn in_counted<'r>(facts: &HintFacts<'_>, of: &[&'r Compilation]) -> Vec<&'r Compilation> {
     let inside = counted_range(facts);
     of.iter()
-        .filter(|own| inside.is_none_or(|inside| inside.contains(own.start_ps)))
+        .filter(|compilation| inside.is_none_or(|inside| inside.contains(compilation.start_ps)))
         .copied()
         .collect()
 }
@@ -168,7 +170,7 @@ fn saving(facts: &HintFacts<'_>, of: &[&Compilation]) -> Result<PossibleSaving> 
     }
     let exposed = of
         .iter()
-        .map(|own| own.exposed_ps.unwrap_or(own.wall_ps))
+        .map(|compilation| compilation.exposed_ps.unwrap_or(compilation.wall_ps))
         .sum::<Picos>();
     Ok(PossibleSaving::Replay {
         changes: vec![Scenario::NoCompile],
@@ -216,14 +218,19 @@ fn late<'r>(facts: &HintFacts<'_>, report: &'r CompileReport) -> Vec<&'r Compila
         .map(|step| step.number)
         .take(2)
         .collect();
-    longest(report.list.iter().filter(|own| match own.place {
-        Some(CompilePlace::InStep(step) | CompilePlace::AfterStep(step))
-            if !first.contains(&step) =>
-        {
-            true
-        }
-        _ => own.number > 1,
-    }))
+    longest(
+        report
+            .list
+            .iter()
+            .filter(|compilation| match compilation.place {
+                Some(CompilePlace::InStep(step) | CompilePlace::AfterStep(step))
+                    if !first.contains(&step) =>
+                {
+                    true
+                }
+                _ => compilation.number > 1,
+            }),
+    )
 }
 
 pub(super) fn in_loop(facts: &HintFacts<'_>) -> RuleResult {
@@ -238,7 +245,7 @@ pub(super) fn in_loop(facts: &HintFacts<'_>) -> RuleResult {
     let mut seen = BTreeSet::new();
     let functions: Vec<String> = late
         .iter()
-        .map(|own| own.function.clone())
+        .map(|compilation| compilation.function.clone())
         .filter(|name| seen.insert(name.clone()))
         .collect();
     let count = times(late.len());
@@ -338,20 +345,20 @@ fn functions(list: &[&Compilation]) -> String {
     let mut seen = BTreeSet::new();
     let names = list
         .iter()
-        .map(|own| own.function.clone())
+        .map(|compilation| compilation.function.clone())
         .filter(|name| !name.starts_with('(') && seen.insert(name.clone()));
     listed_to(&names.collect::<Vec<_>>(), NAMED)
 }
 
 /// How to give an argument of these compilations the same size each time, in JAX, where it is known which size changes.
 fn one_shape(framework: Framework, list: &[&Compilation]) -> Option<String> {
-    let changes = || list.iter().flat_map(|own| &own.changes);
+    let changes = || list.iter().flat_map(|compilation| &compilation.changes);
     let first = changes().find(|change| !change.dims.is_empty())?;
     let dim = first.dims.first()?.dim;
     let dims = changes()
         .filter(|change| change.what == first.what)
         .flat_map(|change| &change.dims)
-        .filter(|own| own.dim == dim);
+        .filter(|changed| changed.dim == dim);
     let most = dims.map(|dim| dim.from.max(dim.to)).max()?;
     (framework == Framework::Jax).then(|| {
         format!(
@@ -363,24 +370,29 @@ fn one_shape(framework: Framework, list: &[&Compilation]) -> Option<String> {
 
 fn again(facts: &HintFacts<'_>) -> RuleResult {
     let report = facts.report::<Compile>()?;
-    let list = longest(report.list.iter().filter(|own| own.again.is_some()));
+    let list = longest(
+        report
+            .list
+            .iter()
+            .filter(|compilation| compilation.again.is_some()),
+    );
     let limit = facts.limit(&AGAIN);
     let first = list
         .first()
         .filter(|_| list.len() as f64 >= limit)
         .ok_or(Nothing)?;
-    let own: Vec<&Compilation> = list
+    let of_first: Vec<&Compilation> = list
         .iter()
         .copied()
-        .filter(|own| own.function == first.function)
+        .filter(|compilation| compilation.function == first.function)
         .collect();
-    let others = list.len() - own.len();
-    let time: Picos = list.iter().map(|own| own.wall_ps).sum();
+    let others = list.len() - of_first.len();
+    let time: Picos = list.iter().map(|compilation| compilation.wall_ps).sum();
     let longer = longer_steps(facts, &list);
     let mut seen = BTreeSet::new();
-    let changes: Vec<String> = own
+    let changes: Vec<String> = of_first
         .iter()
-        .filter_map(|own| own.changes.first())
+        .filter_map(|compilation| compilation.changes.first())
         .map(run_reports::host::compile::ShapeChange::sentence)
         .filter(|text| seen.insert(text.clone()))
         .collect();
@@ -390,7 +402,7 @@ fn again(facts: &HintFacts<'_>) -> RuleResult {
         let most = if longer.is_empty() { NAMED } else { 1 };
         format!("; what changed: {}", listed_to(&changes, most))
     };
-    let count = times(own.len());
+    let count = times(of_first.len());
     let more = if others > 0 {
         format!(", other functions {others} times")
     } else {
@@ -400,7 +412,7 @@ fn again(facts: &HintFacts<'_>) -> RuleResult {
         statement: format!(
             "the same function is compiled again: {} {count}{}{more}{longer}{changed}",
             short_name(&first.function),
-            places(facts.cx.model, &own),
+            places(facts.cx.model, &of_first),
         ),
         evidence: vec![
             HintEvidence::count(
@@ -412,7 +424,7 @@ fn again(facts: &HintFacts<'_>) -> RuleResult {
             .by(Provenance::Inferred),
             HintEvidence::time("they take", time.as_ps_f64(), "capture, on the host"),
         ],
-        code: one_shape(facts.framework, &own),
+        code: one_shape(facts.framework, &of_first),
         about: COMPILING,
         spots: spots(facts, &list),
         saving: saving(facts, &list)?,

@@ -188,11 +188,11 @@ fn slow_matmuls(facts: &HintFacts<'_>) -> RuleResult {
     let limit = facts.limit(&MATMUL_EFFICIENCY);
     let kind = |row: &OpRow| is_plain(row) && is_compute_bound_matmul(row);
     let slow = |like: &LikeOps<'_>| is_below(limit, like.percent(|rates| rates.flops_percent));
-    let found = facts.heavy_alike(&MATMUL_SHARE, kind, slow)?;
-    let saving = PossibleSaving::ops("matmuls", found.shrink(ideal));
+    let selection = facts.heavy_alike(&MATMUL_SHARE, kind, slow)?;
+    let saving = PossibleSaving::ops("matmuls", selection.shrink(ideal));
     let what = format!("matmuls below {limit} % of the peak");
-    let finding = found.finding(&what, saving);
-    if !nearly_all(&found, |row| reads_narrow(facts, row)) {
+    let finding = selection.finding(&what, saving);
+    if !nearly_all(&selection, |row| reads_narrow(facts, row)) {
         return Ok(finding);
     }
     let advice = "They read 16 bits or fewer an element already: look at their sizes, their layout, and what is fused with \
@@ -207,12 +207,12 @@ fn memory_bound(facts: &HintFacts<'_>) -> RuleResult {
     let kind = |row: &OpRow| is_plain(row) && row.rates.bound_by == Some(BoundBy::Hbm);
     let at_roof =
         |like: &LikeOps<'_>| like.percent(|rates| rates.hbm_percent) >= Some(Percent(limit));
-    let found = facts.heavy_alike(&MEMORY_BOUND_SHARE, kind, at_roof)?;
+    let selection = facts.heavy_alike(&MEMORY_BOUND_SHARE, kind, at_roof)?;
     let what = format!("ops at {limit} % or more of the HBM bandwidth");
     Ok(with_fewer_bytes(
         facts,
-        found.finding(&what, PossibleSaving::Unknown),
-        &kinds(&found),
+        selection.finding(&what, PossibleSaving::Unknown),
+        &kinds(&selection),
     ))
 }
 
@@ -242,13 +242,13 @@ fn slow_ops(facts: &HintFacts<'_>) -> RuleResult {
     };
     let kind = |row: &OpRow| is_plain(row) && !is_other(row);
     let slow = |like: &LikeOps<'_>| is_below(limit, efficiency_once_started(facts, like));
-    let found = facts.heavy_alike(&SLOW_SHARE, kind, slow)?;
-    let saving = PossibleSaving::ops("slow ops", found.shrink(ideal));
+    let selection = facts.heavy_alike(&SLOW_SHARE, kind, slow)?;
+    let saving = PossibleSaving::ops("slow ops", selection.shrink(ideal));
     let what = format!("ops below {limit} % of their roofline");
     Ok(with_causes(
         facts,
-        found.finding(&what, saving),
-        &kinds(&found),
+        selection.finding(&what, saving),
+        &kinds(&selection),
     ))
 }
 
@@ -264,11 +264,11 @@ fn tiny_ops(facts: &HintFacts<'_>) -> RuleResult {
         like.percent(|rates| rates.efficiency_percent)
             .is_none_or(|percent| percent.0 < limit)
     };
-    let found = facts.heavy_alike(&TINY_SHARE, kind, loses)?;
+    let selection = facts.heavy_alike(&TINY_SHARE, kind, loses)?;
     // Fused, they still do their work: half is a guess, which is why confidence is low.
-    let saving = PossibleSaving::ops("tiny ops", found.ops().into_iter().map(|op| (op, 0.5)));
+    let saving = PossibleSaving::ops("tiny ops", selection.ops().into_iter().map(|op| (op, 0.5)));
     let what = format!("ops shorter than {} µs", facts.limit(&TINY_LENGTH));
-    Ok(found.finding(&what, saving))
+    Ok(selection.finding(&what, saving))
 }
 
 /// Not where the bodies of loops are drawn elsewhere: what they cost besides is not known.
@@ -282,10 +282,10 @@ fn loops_hold_their_bodies(facts: &HintFacts<'_>) -> Result<()> {
 
 fn loops(facts: &HintFacts<'_>) -> RuleResult {
     loops_hold_their_bodies(facts)?;
-    let own = |row: &OpRow| matches!(&*row.category, "while" | "conditional" | "call");
-    let found = facts.heavy(&LOOP_SHARE, own)?;
-    let saving = PossibleSaving::ops("loops", found.vanish());
-    Ok(found.finding("loops, branches and calls themselves", saving))
+    let is_loop = |row: &OpRow| matches!(&*row.category, "while" | "conditional" | "call");
+    let selection = facts.heavy(&LOOP_SHARE, is_loop)?;
+    let saving = PossibleSaving::ops("loops", selection.vanish());
+    Ok(selection.finding("loops, branches and calls themselves", saving))
 }
 
 /// Iterations that unrolling puts into one: what a loop costs itself shrinks by so much.
@@ -313,12 +313,12 @@ fn short_loops(facts: &HintFacts<'_>) -> RuleResult {
         })
         .collect();
     let ops: BTreeSet<OpId> = short.iter().filter_map(|row| row.op).collect();
-    let found = facts.heavy(&SHORT_LOOP_SHARE, |row| {
+    let selection = facts.heavy(&SHORT_LOOP_SHARE, |row| {
         row.op.is_some_and(|op| ops.contains(&op))
     })?;
     let first = short
         .iter()
-        .find(|row| row.op == found.ops().first().copied())
+        .find(|row| row.op == selection.ops().first().copied())
         .ok_or(Nothing)?;
     let count = known(first).unwrap_or(0.0);
     let time = first.iteration_time_ps.unwrap_or(0.0);
@@ -327,8 +327,8 @@ fn short_loops(facts: &HintFacts<'_>) -> RuleResult {
             "{} repeats {count:.0} times for {} each, and such loops themselves take {:.1} of {}",
             short_name(&first.name),
             Picos::from_ps(time as i64),
-            Percent(found.percent()),
-            found.devices.time()
+            Percent(selection.percent()),
+            selection.devices.time()
         ),
         evidence: vec![
             HintEvidence::count("iterations", count, "one execution", Some(trips)),
@@ -336,12 +336,12 @@ fn short_loops(facts: &HintFacts<'_>) -> RuleResult {
                 threshold: Some(body),
                 ..HintEvidence::time("an iteration", time, "mean of iterations")
             },
-            found.evidence("time of such loops without the ops inside"),
+            selection.evidence("time of such loops without the ops inside"),
         ],
-        ops: found.ops(),
+        ops: selection.ops(),
         saving: PossibleSaving::ops(
             "short loops, four iterations in one",
-            found.ops().into_iter().map(|op| (op, 1.0 / UNROLL)),
+            selection.ops().into_iter().map(|op| (op, 1.0 / UNROLL)),
         ),
         ..Finding::default()
     })
@@ -354,15 +354,18 @@ fn kernels_without_costs(facts: &HintFacts<'_>) -> RuleResult {
             && is_plain(row)
             && (none(row.costs.flops) || none(row.costs.bytes))
     };
-    let found = facts.heavy(&KERNEL_SHARE, silent)?;
-    let mut finding = found.finding("kernels without declared costs", PossibleSaving::Nothing);
+    let selection = facts.heavy(&KERNEL_SHARE, silent)?;
+    let mut finding = selection.finding("kernels without declared costs", PossibleSaving::Nothing);
     // One kernel is often an op in each layer: people know it by its name.
     if let Some(names) = facts
         .report::<Kernels>()
         .ok()
         .and_then(|report| kernel_names(&report))
     {
-        finding.statement = format!("{}: {names}", found.take("kernels without declared costs"));
+        finding.statement = format!(
+            "{}: {names}",
+            selection.take("kernels without declared costs")
+        );
     }
     Ok(finding)
 }
@@ -389,7 +392,7 @@ fn kernel_names(report: &KernelsReport) -> Option<String> {
 }
 
 fn megacore(facts: &HintFacts<'_>) -> RuleResult {
-    let found = facts.heavy(&MEGACORE_SHARE, |row| &*row.category == "megacore fusion")?;
-    let saving = PossibleSaving::ops("megacore fusions", found.vanish());
-    Ok(found.finding("megacore fusions, inner ops left out,", saving))
+    let selection = facts.heavy(&MEGACORE_SHARE, |row| &*row.category == "megacore fusion")?;
+    let saving = PossibleSaving::ops("megacore fusions", selection.vanish());
+    Ok(selection.finding("megacore fusions, inner ops left out,", saving))
 }

@@ -48,8 +48,11 @@ impl DeviceClock {
             for on_core in &row.per_core {
                 let sums = by_core.entry(&on_core.core).or_default();
                 let time = on_core.total_time_ps.as_ps_f64();
-                let own = lacking.get(&*on_core.core);
-                let lacks = own.zip(row.op).and_then(|(own, op)| own.get(&op)).copied();
+                let lacking_here = lacking.get(&*on_core.core);
+                let lacks = lacking_here
+                    .zip(row.op)
+                    .and_then(|(lacking_here, op)| lacking_here.get(&op))
+                    .copied();
                 let ratio = 1.0 - lacks.unwrap_or(0.0) / time;
                 sums.time_ps += time;
                 sums.at_default_ps += time - lacks.unwrap_or(0.0);
@@ -84,9 +87,9 @@ impl DeviceClock {
 /// at it.
 fn lacking_on(cx: &Context<'_>, core: GroupId) -> Result<HashMap<OpId, f64>> {
     let model = cx.model;
-    let mut found = HashMap::new();
+    let mut lacking = HashMap::new();
     let Some(window) = cx.window(core)? else {
-        return Ok(found);
+        return Ok(lacking);
     };
     let range = match cx.scope {
         Scope::WholeTrace => model.extent().hull(window.range),
@@ -98,9 +101,9 @@ fn lacking_on(cx: &Context<'_>, core: GroupId) -> Result<HashMap<OpId, f64>> {
             let scale = f64::from_bits(bits as u64);
             if let Some(op) = slice.op().filter(|_| scale > 0.0 && scale < 1e3) {
                 let time = part_in(cx, window, slice).as_ps_f64();
-                *found.entry(op).or_default() += time * (1.0 - scale);
+                *lacking.entry(op).or_default() += time * (1.0 - scale);
             }
         }
     }
-    Ok(found)
+    Ok(lacking)
 }

@@ -118,7 +118,7 @@ fn skew(facts: &HintFacts<'_>) -> RuleResult {
 fn awaited_in(facts: &HintFacts<'_>) -> Vec<OpId> {
     facts
         .select(|row| row.collective.is_some() && !row.is_async)
-        .map(|found| found.ops())
+        .map(|selection| selection.ops())
         .unwrap_or_default()
 }
 

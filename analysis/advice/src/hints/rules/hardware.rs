@@ -71,7 +71,7 @@ fn sparse_wait(facts: &HintFacts<'_>) -> RuleResult {
     let known: Vec<_> = report
         .offloads
         .iter()
-        .filter_map(|own| Some((own, own.waited_ps?)))
+        .filter_map(|op| Some((op, op.waited_ps?)))
         .collect();
     if known.is_empty() {
         let why = "no op was found that hands work to a SparseCore and awaits it";
@@ -80,13 +80,13 @@ fn sparse_wait(facts: &HintFacts<'_>) -> RuleResult {
     let limit = facts.limit(&SPARSE_WAIT);
     let names = known
         .iter()
-        .map(|(own, _)| (own.program.as_deref().unwrap_or_default(), own.op.as_str()))
+        .map(|(op, _)| (op.program.as_deref().unwrap_or_default(), op.op.as_str()))
         .collect();
     let rows = named(facts, &names)?;
     // Devices hand over work in proportion to what they do.
-    let waited = known.iter().map(|&(own, wait)| {
+    let waited = known.iter().map(|&(op, wait)| {
         let row = rows.iter().find(|row| {
-            *row.name == *own.op && *row.program == *own.program.as_deref().unwrap_or_default()
+            *row.name == *op.op && *row.program == *op.program.as_deref().unwrap_or_default()
         });
         row.map_or(wait, |row| devices.part_of(row, wait))
     });
@@ -94,7 +94,7 @@ fn sparse_wait(facts: &HintFacts<'_>) -> RuleResult {
     let first = report
         .offloads
         .iter()
-        .max_by_key(|own| own.waited_ps)
+        .max_by_key(|op| op.waited_ps)
         .filter(|_| share.0 >= limit)
         .ok_or(Nothing)?;
     let ops = ids(&rows);
@@ -177,12 +177,12 @@ fn dma_stall(facts: &HintFacts<'_>) -> RuleResult {
     let mut rows = Vec::new();
     let mut factors = Vec::new();
     for &(kernel, percent) in &waiting {
-        let own = ops_of(facts, report, &[kernel])?;
+        let ops = ops_of(facts, report, &[kernel])?;
         factors.extend(
-            own.iter()
+            ops.iter()
                 .filter_map(|row| Some((row.op?, without_wait(row, percent)))),
         );
-        rows.extend(own);
+        rows.extend(ops);
     }
     let more = if waiting.len() > 1 {
         format!("; {} more as well", waiting.len() - 1)
@@ -247,11 +247,11 @@ fn ops_of<'f>(
     report: &KernelsReport,
     kernels: &[&Kernel],
 ) -> Result<Vec<&'f OpRow>> {
-    let own = report
+    let ops = report
         .ops
         .iter()
         .filter(|op| kernels.iter().any(|kernel| kernel.kernel == op.kernel));
-    named(facts, &own.map(|op| (&*op.program, &*op.op)).collect())
+    named(facts, &ops.map(|op| (&*op.program, &*op.op)).collect())
 }
 
 fn spills(facts: &HintFacts<'_>) -> RuleResult {

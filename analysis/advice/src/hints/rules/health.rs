@@ -58,13 +58,13 @@ fn found(facts: &HintFacts<'_>, id: &str) -> RuleResult {
 /// without their reasons if need be.
 fn statement(message: &str, evidence: &str) -> String {
     const LONGEST: usize = 185;
-    let found = clause(message);
+    let said = clause(message);
     let mut seen = String::new();
     for part in evidence.split("; ") {
         let without_reason = part.split(": ").next().unwrap_or(part);
         let Some(part) = [part, without_reason].into_iter().find(|part| {
             let letters = |text: &str| text.chars().count();
-            seen.is_empty() || letters(&found) + letters(&seen) + letters(part) + 5 <= LONGEST
+            seen.is_empty() || letters(&said) + letters(&seen) + letters(part) + 5 <= LONGEST
         }) else {
             break;
         };
@@ -73,7 +73,7 @@ fn statement(message: &str, evidence: &str) -> String {
         }
         seen.push_str(part);
     }
-    format!("{found} ({seen})")
+    format!("{said} ({seen})")
 }
 
 /// A sentence as a clause.

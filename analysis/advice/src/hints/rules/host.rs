@@ -182,10 +182,10 @@ fn explained(facts: &HintFacts<'_>) -> (Picos, Vec<&'static str>) {
     let mut sum = Picos::ZERO;
     let mut by = Vec::new();
     for (id, check) in others {
-        let Ok(found) = check(facts) else {
+        let Ok(finding) = check(facts) else {
             continue;
         };
-        let saving = match found.saving {
+        let saving = match finding.saving {
             PossibleSaving::PerStep(saving) => Some(saving),
             PossibleSaving::Replay { changes, .. } => facts.saving(&changes).ok(),
             PossibleSaving::Once { .. } => idle_while_compiling(facts).ok(),
@@ -328,20 +328,20 @@ fn dispatch_bound(facts: &HintFacts<'_>) -> RuleResult {
     let waiting = MostIdleDevice::most(&gaps, &CAUSES).ok_or(Nothing)?;
     let Percent(part) = waiting.share_of(waiting.device.between_ps());
     let least = facts.reached(&DISPATCH, part)?;
-    let mut found = idle_because(
+    let mut finding = idle_because(
         facts,
         &CAUSES,
         "waits for launches",
         &[TimeUse::Idle, TimeUse::Launch],
         &GAP_SHARE,
     )?;
-    found.evidence.push(HintEvidence::percent(
+    finding.evidence.push(HintEvidence::percent(
         "launching",
         part,
         "idle time between programs",
         Some(least),
     ));
-    Ok(found)
+    Ok(finding)
 }
 
 fn host_sync(facts: &HintFacts<'_>) -> RuleResult {
@@ -463,9 +463,9 @@ fn callbacks(facts: &HintFacts<'_>) -> RuleResult {
         let named = is_call(&row.name) || row.framework_name.as_deref().is_some_and(is_call);
         row.is_leaf && (named || exchange && !has_slices)
     };
-    let found = facts.heavy(&CALLBACK, wanted)?;
-    let saving = PossibleSaving::ops("calls to the host", found.vanish());
-    let mut finding = found.finding("calls from programs to the host", saving);
+    let selection = facts.heavy(&CALLBACK, wanted)?;
+    let saving = PossibleSaving::ops("calls to the host", selection.vanish());
+    let mut finding = selection.finding("calls from programs to the host", saving);
     let model = facts.cx.model;
     let mut events = model
         .labels()

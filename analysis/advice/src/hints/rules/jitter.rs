@@ -40,8 +40,8 @@ fn jitter(facts: &HintFacts<'_>) -> RuleResult {
     let Some(steps) = facts.steps() else {
         return Err("no steps were found: mark them, or capture several executions".into());
     };
-    let found = spread(facts, &steps).or_else(|why| outliers(facts, &steps).ok_or(why))?;
-    Ok(without_warm_up(facts, found, &steps))
+    let finding = spread(facts, &steps).or_else(|why| outliers(facts, &steps).ok_or(why))?;
+    Ok(without_warm_up(facts, finding, &steps))
 }
 
 /// Complete steps of the commonest class that do not compile: steps of another kind are no jitter, nor is compiling (K36).
@@ -80,7 +80,10 @@ fn without_warm_up(facts: &HintFacts<'_>, finding: Finding, steps: &StepsReport)
     let of_class = alike(steps);
     let times = times(&of_class);
     let (first, rest) = times.split_at(warm_up(&times));
-    let last = first.len().checked_sub(1).and_then(|at| of_class.get(at));
+    let last = first
+        .len()
+        .checked_sub(1)
+        .and_then(|index| of_class.get(index));
     let (Some(last), Some(rest)) = (last, stats::Stats::of(rest)) else {
         return finding;
     };

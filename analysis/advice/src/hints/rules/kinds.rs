@@ -13,13 +13,13 @@ pub(super) struct OpKind<'r> {
 }
 
 /// The kinds that take more than next to nothing of the time of some ops, the longer first.
-pub(super) fn kinds<'r>(found: &OpSelection<'r>) -> Vec<OpKind<'r>> {
+pub(super) fn kinds<'r>(selection: &OpSelection<'r>) -> Vec<OpKind<'r>> {
     let kind = |is_matmul| OpKind {
         is_matmul,
-        ops: found.part(|row| (row.group == OpGroup::MatMul) == is_matmul),
+        ops: selection.part(|row| (row.group == OpGroup::MatMul) == is_matmul),
     };
     let mut kinds = vec![kind(true), kind(false)];
-    let least = (1.0 - NEARLY_ALL) * found.self_ps.as_ps_f64();
+    let least = (1.0 - NEARLY_ALL) * selection.self_ps.as_ps_f64();
     kinds.retain(|kind| kind.ops.self_ps.as_ps_f64() > least);
     kinds.sort_by_key(|kind| Reverse(kind.ops.self_ps));
     kinds
@@ -138,6 +138,6 @@ fn reached(ops: &OpSelection<'_>) -> Percent {
         let time = row.total_time_ps.as_ps_f64();
         Some((time, row.rates.efficiency_percent?.0 * time))
     });
-    let (all, reached) = known.fold((0.0, 0.0), |sum, own| (sum.0 + own.0, sum.1 + own.1));
+    let (all, reached) = known.fold((0.0, 0.0), |sum, op| (sum.0 + op.0, sum.1 + op.1));
     Percent(reached / all.max(1.0))
 }

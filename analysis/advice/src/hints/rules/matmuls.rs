@@ -105,22 +105,22 @@ fn shrinking(
         .filter_map(|row| Some((row.op?, devices.self_time(row))))
         .collect();
     let percent = |row: &MatmulRow| {
-        let own = row.op.and_then(|op| times.get(&op)).copied();
-        devices.share(own.unwrap_or_default())
+        let time = row.op.and_then(|op| times.get(&op)).copied();
+        devices.share(time.unwrap_or_default())
     };
-    let mut found: Vec<(&MatmulRow, OpId, f64)> = rows
+    let mut shrinkable: Vec<(&MatmulRow, OpId, f64)> = rows
         .iter()
         .filter_map(|row| Some((row, row.op?, factor(row)?)))
         .collect();
-    found.sort_by_key(|(row, ..)| Reverse(row.self_time_ps));
-    let sum: Percent = found.iter().map(|(row, ..)| percent(row)).sum();
+    shrinkable.sort_by_key(|(row, ..)| Reverse(row.self_time_ps));
+    let sum: Percent = shrinkable.iter().map(|(row, ..)| percent(row)).sum();
     if sum.0 < share {
-        found.clear();
+        shrinkable.clear();
     }
-    let ops = found.iter().map(|&(_, op, _)| op).collect();
+    let ops = shrinkable.iter().map(|&(_, op, _)| op).collect();
     Ok((
         ops,
-        found
+        shrinkable
             .into_iter()
             .map(|(_, op, factor)| (op, factor))
             .collect(),

@@ -119,14 +119,17 @@ fn heavy_layout<'f>(facts: &'f HintFacts<'_>) -> RuleResult<OpSelection<'f>> {
 
 /// Ops that K19 or K20 speaks of, and gives the reason of.
 pub(super) fn moved(facts: &HintFacts<'_>) -> BTreeSet<OpId> {
-    let found = [heavy_layout(facts), heavy_slices(facts)].into_iter();
-    found.flatten().flat_map(|found| found.ops()).collect()
+    let selections = [heavy_layout(facts), heavy_slices(facts)].into_iter();
+    selections
+        .flatten()
+        .flat_map(|selections| selections.ops())
+        .collect()
 }
 
 fn layout(facts: &HintFacts<'_>) -> RuleResult {
-    let found = heavy_layout(facts)?;
-    let saving = PossibleSaving::ops("changes of layout", found.vanish());
-    Ok(found.finding("copies and changes of layout", saving))
+    let selection = heavy_layout(facts)?;
+    let saving = PossibleSaving::ops("changes of layout", selection.vanish());
+    Ok(selection.finding("copies and changes of layout", saving))
 }
 
 /// Slices, where they take much of the time.
@@ -141,11 +144,11 @@ fn heavy_remat<'f>(facts: &'f HintFacts<'_>) -> RuleResult<OpSelection<'f>> {
 }
 
 fn slices(facts: &HintFacts<'_>) -> RuleResult {
-    let found = heavy_slices(facts)?;
+    let selection = heavy_slices(facts)?;
     // What is read and written must be moved; without recorded bytes the bound is all of it.
     let least = |row: &OpRow| Some(Picos::from_ps(row.rates.ideal_time_ps.unwrap_or(0.0) as i64));
-    let saving = PossibleSaving::ops("slices", found.shrink(least));
-    let finding = found.finding("dynamic slices and their updates", saving);
+    let saving = PossibleSaving::ops("slices", selection.shrink(least));
+    let finding = selection.finding("dynamic slices and their updates", saving);
     let (advice, code) = slices_of(facts, heavy_remat(facts).is_ok());
     let leaves_out = if advice.is_empty() {
         Vec::new()
@@ -208,19 +211,19 @@ fn slices_of(facts: &HintFacts<'_>, recomputes: bool) -> (&'static str, Option<&
 
 fn gather(facts: &HintFacts<'_>) -> RuleResult {
     const KINDS: [&str; 3] = ["gather", "scatter", "sort"];
-    let found = facts.heavy(&GATHER, |row| is_kind(row, &KINDS))?;
-    let half = found.ops().into_iter().map(|op| (op, 0.5));
-    Ok(found.finding(
+    let selection = facts.heavy(&GATHER, |row| is_kind(row, &KINDS))?;
+    let half = selection.ops().into_iter().map(|op| (op, 0.5));
+    Ok(selection.finding(
         "gathers, scatters and sorts",
         PossibleSaving::ops("gathers, scatters and sorts", half),
     ))
 }
 
 fn remat(facts: &HintFacts<'_>) -> RuleResult {
-    let found = heavy_remat(facts)?;
-    let saving = PossibleSaving::ops("rematerialised ops", found.vanish());
+    let selection = heavy_remat(facts)?;
+    let saving = PossibleSaving::ops("rematerialised ops", selection.vanish());
     let what = "ops computed a second time to save memory";
-    let mut finding = found.finding(what, saving);
+    let mut finding = selection.finding(what, saving);
     finding.trades_with = Some("K20");
     if heavy_slices(facts).is_ok() {
         let advice = "A scan over layers stacks what is kept and reads it back, and slices take long already (K20): keep \
@@ -242,7 +245,7 @@ fn remat(facts: &HintFacts<'_>) -> RuleResult {
         if peak.0 >= full {
             finding.statement = format!(
                 "{}; memory is {peak:.0} full at its peak, so there is no room to store more",
-                found.take(what)
+                selection.take(what)
             );
             finding.saving = PossibleSaving::Unknown;
             let advice =
@@ -253,8 +256,8 @@ fn remat(facts: &HintFacts<'_>) -> RuleResult {
     Ok(finding)
 }
 
-/// Those of the host have another fix and another limit (K26), and what SparseCores do is no copy (K27). Where the memories of a copy are not recorded, it may be
-/// one of these.
+/// Those of the host have another fix and another limit (K26), and what SparseCores do is no copy (K27). Where the memories
+/// of a copy are not recorded, it may be one of the host.
 fn copy_wait(facts: &HintFacts<'_>) -> RuleResult {
     let offloads = facts.report::<SparseCores>().ok();
     let awaits_sparse_core = |op: OpId| {
@@ -266,20 +269,20 @@ fn copy_wait(facts: &HintFacts<'_>) -> RuleResult {
             && row.waits_for_host != Some(true)
             && !row.op.is_some_and(awaits_sparse_core)
     };
-    let found = facts.heavy(&COPY_WAIT, wanted)?;
-    let saving = PossibleSaving::ops("copies", found.vanish());
-    let unknown = found.part(|row| row.waits_for_host.is_none());
+    let selection = facts.heavy(&COPY_WAIT, wanted)?;
+    let saving = PossibleSaving::ops("copies", selection.vanish());
+    let unknown = selection.part(|row| row.waits_for_host.is_none());
     if unknown.rows.is_empty() {
-        return Ok(found.finding("waits for copies within the device", saving));
+        return Ok(selection.finding("waits for copies within the device", saving));
     }
     let some = unknown.rows.len();
-    let all = found.rows.len();
+    let all = selection.rows.len();
     let which = if some == all {
         ", between which memories is not recorded".to_owned()
     } else {
         format!("; for {some} of these {all} copies it is not recorded between which memories")
     };
-    let finding = found.finding("waits for copies", saving);
+    let finding = selection.finding("waits for copies", saving);
     let advice = "Issue them earlier or copy less; where they load from the host or store to it, which is not \
                   recorded, K26 says how.";
     Ok(Finding {
@@ -296,12 +299,12 @@ const KEPT_ON_DEVICE: &str =
 
 fn host_offload(facts: &HintFacts<'_>) -> RuleResult {
     let wanted = |row: &OpRow| row.waits_for_host == Some(true);
-    let found = facts.heavy(&OFFLOAD, wanted)?;
+    let selection = facts.heavy(&OFFLOAD, wanted)?;
     let what = "waits for copies to and from the host";
-    let mut finding = found.finding(what, PossibleSaving::Unknown);
+    let mut finding = selection.finding(what, PossibleSaving::Unknown);
     let step = facts.step()?;
     let devices = facts.devices()?;
-    let fitting = super::offload::what_fits(facts, &found.rows);
+    let fitting = super::offload::what_fits(facts, &selection.rows);
     let kept = fitting.as_ref().map_or(0.0, |fitting| fitting.of_loads);
     if let Some(fitting) = fitting {
         if kept <= 0.0 {
@@ -313,7 +316,7 @@ fn host_offload(facts: &HintFacts<'_>) -> RuleResult {
     }
     let changes = vec![Scenario::Ops {
         what: what.to_owned(),
-        factors: found.vanish().into_iter().collect(),
+        factors: selection.vanish().into_iter().collect(),
     }];
     let mut at_most = None;
     match host_link(facts, step.count)? {

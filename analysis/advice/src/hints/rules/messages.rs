@@ -250,8 +250,10 @@ fn twice(facts: &HintFacts<'_>) -> RuleResult {
     let ledger = facts.report::<Collectives>()?;
     let devices = facts.devices()?;
     let exposed = |row: &OpRow| {
-        let own = ledger.rows.iter().find(|other| is_op_of(row, other));
-        own.map_or(Picos::ZERO, |own| devices.part_of(row, own.exposed_ps))
+        let overlap = ledger.rows.iter().find(|other| is_op_of(row, other));
+        overlap.map_or(Picos::ZERO, |overlap| {
+            devices.part_of(row, overlap.exposed_ps)
+        })
     };
     // One of each stays.
     let extra: Vec<&OpRow> = same
@@ -364,7 +366,7 @@ fn dcn_bound(facts: &HintFacts<'_>) -> RuleResult {
         let device = report
             .devices
             .iter()
-            .find(|own| own.device == worst.device)?;
+            .find(|device| device.device == worst.device)?;
         Some(device.stall_ps.as_ps_f64())
     };
     let each = Picos::from_ps(facts.each_step::<Dcn>(stall_of)? as i64);

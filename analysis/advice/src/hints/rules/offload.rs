@@ -116,7 +116,7 @@ impl LoadedArray {
 fn is_filled_at_peak(facts: &HintFacts<'_>, row: &OpRow, start: &str, bytes: i64) -> Option<bool> {
     let buffers = facts.report::<Buffers>().ok()?;
     let program = buffers.programs.first()?;
-    let own = facts.cx.model.op(row.op?).program?;
+    let own_program = facts.cx.model.op(row.op?).program?;
     let at_peak = &program.plan(HBM)?.at_peak;
     // What it copies is the first part of its result, the others are of a few bytes.
     let is_filled = |buffer: &PlannedBuffer| {
@@ -124,7 +124,7 @@ fn is_filled_at_peak(facts: &HintFacts<'_>, row: &OpRow, start: &str, bytes: i64
         part.is_some_and(|part| part.starts_with('{'))
             && i64::try_from(buffer.bytes).is_ok_and(|all| all >= bytes)
     };
-    Some(program.id == own && at_peak.iter().any(is_filled))
+    Some(program.id == own_program && at_peak.iter().any(is_filled))
 }
 
 /// Bytes of HBM that nothing uses, and when.

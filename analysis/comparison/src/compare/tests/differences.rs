@@ -2,14 +2,14 @@
 
 use super::{CompareOptions, compare, summary};
 use crate::compare::comparable::{IDS, differences};
-use crate::compare::summary::{HealthFact, ProgramFacts, RunFacts};
-use crate::compare::{Difference, Summary, Weight};
+use crate::compare::summary::{HealthFact, ProgramFacts, SummaryFacts};
+use crate::compare::{RunDifference, Summary, Weight};
 
 fn run(device_type: Option<&str>, devices: usize) -> Summary {
-    let facts = RunFacts {
+    let facts = SummaryFacts {
         device_type: device_type.map(str::to_owned),
         devices,
-        ..RunFacts::default()
+        ..SummaryFacts::default()
     };
     Summary {
         facts,
@@ -57,7 +57,7 @@ fn other_chips_models_and_step_counts_are_other_work() {
     let is_other = |base: &Summary, cand: &Summary| {
         differences(base, cand, &[])
             .iter()
-            .any(Difference::is_other_work)
+            .any(RunDifference::is_other_work)
     };
     assert!(is_other(&steps(20), &run(Some("TPU v6 Lite"), 4)));
     assert!(is_other(&steps(20), &run(Some("TPU v5 Lite"), 8)));

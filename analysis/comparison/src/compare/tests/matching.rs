@@ -116,9 +116,9 @@ fn programs_are_paired_by_fingerprint_then_name_then_size() {
         };
         let ops = (0..programs.len()).map(op).collect();
         Summary {
-            facts: RunFacts {
+            facts: SummaryFacts {
                 programs,
-                ..RunFacts::default()
+                ..SummaryFacts::default()
             },
             ops,
             ..Summary::default()

@@ -134,9 +134,9 @@ fn ops_of(lines: &[&str], program: Option<&str>) -> Summary {
         ..Default::default()
     }];
     Summary {
-        facts: RunFacts {
+        facts: SummaryFacts {
             programs,
-            ..RunFacts::default()
+            ..SummaryFacts::default()
         },
         ops: lines.iter().enumerate().map(op).collect(),
         ..Summary::default()

@@ -63,7 +63,7 @@ pub(super) fn axes(
     overlap: &OverlapReport,
 ) -> Vec<AxisRow> {
     let by_place = grouped(rows.iter().map(|row| (GroupPlace::of(&row.message), row)));
-    let mut found: Vec<AxisRow> = by_place
+    let mut rows: Vec<AxisRow> = by_place
         .into_iter()
         .map(|(place, rows)| {
             let once = overlap.times.along(place.clone());
@@ -71,14 +71,14 @@ pub(super) fn axes(
             AxisRow::of(place, &rows, links, exposed)
         })
         .collect();
-    found.sort_by(|a, b| {
+    rows.sort_by(|a, b| {
         a.devices
             .is_none()
             .cmp(&b.devices.is_none())
             .then_with(|| b.exposed_ps.cmp(&a.exposed_ps))
             .then_with(|| a.axis.cmp(&b.axis))
     });
-    found
+    rows
 }
 
 impl AxisRow {

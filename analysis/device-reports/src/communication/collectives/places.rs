@@ -67,7 +67,8 @@ fn device_ids(cx: &Context<'_>) -> Option<BTreeMap<u64, GroupId>> {
         _ => None,
     };
     let ids: BTreeMap<u64, GroupId> = cores.iter().filter_map(id).collect();
-    let is_whole = (0..).zip(ids.keys()).all(|(at, &id)| at == id) && ids.len() == cores.len();
+    let is_whole =
+        (0..).zip(ids.keys()).all(|(place, &id)| place == id) && ids.len() == cores.len();
     Some(ids).filter(|_| is_whole)
 }
 

@@ -214,10 +214,10 @@ pub(super) fn collect(cx: &Context<'_>, classes: &OpClasses) -> Result<OnDevices
             continue;
         }
         let window_ps = window.dur();
-        let mut own: BTreeMap<usize, TransferSums> = BTreeMap::new();
-        out.unmatched += walk(&ops, &busy, &mut own);
+        let mut by_collective: BTreeMap<usize, TransferSums> = BTreeMap::new();
+        out.unmatched += walk(&ops, &busy, &mut by_collective);
         for op in ops.iter().filter(|op| op.inside > Picos::ZERO) {
-            let sum = own.entry(op.is.key).or_default();
+            let sum = by_collective.entry(op.is.key).or_default();
             sum.stall_ps += op.inside;
         }
         out.devices.push(DcnDevice {
@@ -225,9 +225,9 @@ pub(super) fn collect(cx: &Context<'_>, classes: &OpClasses) -> Result<OnDevices
             window_ps,
             stall_ps: stall,
             stall_percent: Percent::of(stall, window_ps),
-            occurrences: own.values().map(|sums| sums.occurrences).sum(),
+            occurrences: by_collective.values().map(|sums| sums.occurrences).sum(),
         });
-        for (key, one) in own {
+        for (key, one) in by_collective {
             let sum = sums.entry(key).or_default();
             sum.occurrences += one.occurrences;
             sum.window_ps += window_ps;
@@ -258,12 +258,11 @@ fn ops<'a>(
     known: &'a KnownTransfers,
 ) -> Vec<TransferOp<'a>> {
     let slices = cx.model.slices_of_kind(core, TrackKind::Ops);
-    let mut found: Vec<_> = slices
+    let mut ops: Vec<_> = slices
         .filter_map(|slice| Some((slice, known.ops.get(&slice.op()?)?)))
         .collect();
-    found.sort_by_key(|(slice, _)| (slice.measured_range().start, slice.id()));
-    found
-        .into_iter()
+    ops.sort_by_key(|(slice, _)| (slice.measured_range().start, slice.id()));
+    ops.into_iter()
         .map(|(slice, is)| TransferOp {
             is,
             range: slice.measured_range(),
@@ -368,10 +367,10 @@ fn rows(
     known: &KnownTransfers,
     sums: &BTreeMap<usize, TransferSums>,
 ) -> Vec<DcnCollective> {
-    let found = sums
+    let known = sums
         .iter()
         .filter_map(|(&key, sums)| Some((known.collectives.get(key)?, sums)));
-    let mut rows: Vec<DcnCollective> = found
+    let mut rows: Vec<DcnCollective> = known
         .map(|(collective, sums)| {
             let mean = (sums.occurrences > 0).then(|| sums.times.per(sums.occurrences));
             let received = collective.received.map(|bytes| bytes as f64);

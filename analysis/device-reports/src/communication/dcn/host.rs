@@ -245,18 +245,18 @@ impl HostSums {
             changes.push((message.range.start, 1, rate));
             changes.push((message.range.end, -1, -rate));
         }
-        changes.sort_by_key(|&(at, count, _)| (at, count));
+        changes.sort_by_key(|&(time, count, _)| (time, count));
         let mut out = Vec::new();
         let mut under_way = 0;
         let mut rate = 0.0;
         for pair in changes.windows(2) {
-            let [(at, count, change), (next, ..)] = *pair else {
+            let [(time, count, change), (next, ..)] = *pair else {
                 continue;
             };
             under_way += count;
             rate = if under_way == 0 { 0.0 } else { rate + change };
-            if under_way > 0 && at < next {
-                out.push((next - at, rate));
+            if under_way > 0 && time < next {
+                out.push((next - time, rate));
             }
         }
         out

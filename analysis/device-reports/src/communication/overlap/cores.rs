@@ -315,12 +315,12 @@ fn dones_by_start(
     core: GroupId,
 ) -> HashMap<StringId, usize> {
     let model = cx.model;
-    let mut found = HashMap::new();
+    let mut by_start = HashMap::new();
     for start in cx.watched(model.slices_of_kind(core, TrackKind::Ops)) {
         if !classes.class_of(start.op()).is_start() {
             continue;
         }
-        let Entry::Vacant(place) = found.entry(name_of(model, start)) else {
+        let Entry::Vacant(place) = by_start.entry(name_of(model, start)) else {
             continue;
         };
         let mut dones = model
@@ -331,7 +331,7 @@ fn dones_by_start(
             place.insert(name_of(model, done).index());
         }
     }
-    found
+    by_start
 }
 
 /// Index of the name of the done op that an asynchronous span records.

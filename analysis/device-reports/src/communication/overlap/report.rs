@@ -200,19 +200,19 @@ fn mean(sum: Picos, count: u64) -> Option<Picos> {
 }
 
 impl Skew {
-    pub(super) fn of(found: &MatchedCollective, cores: &[String]) -> Self {
+    pub(super) fn of(collective: &MatchedCollective, cores: &[String]) -> Self {
         let name = |core: usize| {
             cores
                 .get(core)
                 .cloned()
-                .filter(|_| found.most.1 > found.least.1)
+                .filter(|_| collective.most.1 > collective.least.1)
         };
         Self {
-            instances: found.instances,
-            transfer_ps: mean(found.transfer, found.instances).unwrap_or_default(),
-            wait_ps: found.most.1,
-            waits_most: name(found.most.0),
-            waited_for: name(found.least.0),
+            instances: collective.instances,
+            transfer_ps: mean(collective.transfer, collective.instances).unwrap_or_default(),
+            wait_ps: collective.most.1,
+            waits_most: name(collective.most.0),
+            waited_for: name(collective.least.0),
         }
     }
 }

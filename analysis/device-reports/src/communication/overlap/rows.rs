@@ -91,9 +91,9 @@ impl OverlapRows {
         });
         let mut waits = SkewWaits::default();
         let mut out = Vec::with_capacity(finished.len());
-        for (transfer, found) in finished {
-            if let Some(found) = &found {
-                waits.add(found);
+        for (transfer, collective) in finished {
+            if let Some(collective) = &collective {
+                waits.add(collective);
             }
             out.push(transfer);
         }
@@ -117,10 +117,10 @@ pub(super) struct SkewWaits {
 }
 
 impl SkewWaits {
-    fn add(&mut self, found: &MatchedCollective) {
+    fn add(&mut self, collective: &MatchedCollective) {
         for (sums, times) in [
-            (&mut self.own, &found.waits),
-            (&mut self.caused, &found.caused),
+            (&mut self.own, &collective.waits),
+            (&mut self.caused, &collective.caused),
         ] {
             for (&core, &time) in times {
                 *sums.entry(core).or_default() += time;
@@ -176,8 +176,8 @@ fn add_ops(
         let (place, is_known) = if let Some(place) = *of_label {
             (place as usize, true)
         } else {
-            let own = key_of(model, slice.label_id());
-            let key = dones.get(&own).copied().unwrap_or(own);
+            let op_key = key_of(model, slice.label_id());
+            let key = dones.get(&op_key).copied().unwrap_or(op_key);
             let (place, is_known) = rows.place(cx, key, (segment.slice, class));
             *of_label = Some(place as u32);
             (place, is_known)
@@ -244,13 +244,13 @@ fn finish(
         .iter()
         .map(|&core| cx.model.group(core).source)
         .collect();
-    let found = executions.and_then(|executions| matched(executions, groups, &hosts));
-    let skew = found
+    let collective = executions.and_then(|executions| matched(executions, groups, &hosts));
+    let skew = collective
         .as_ref()
-        .filter(|found| found.instances > 0)
-        .map(|found| Arc::new(Skew::of(found, names)));
+        .filter(|collective| collective.instances > 0)
+        .map(|collective| Arc::new(Skew::of(collective, names)));
     // A core that has an asynchronous collective in flight may compute meanwhile.
-    let waited = found.filter(|_| !row.class.is_async());
+    let waited = collective.filter(|_| !row.class.is_async());
     let transfer = Transfer {
         kind: kind_of(cx, &row).to_owned(),
         hidden_by: hidden_by(cx.model, &row),

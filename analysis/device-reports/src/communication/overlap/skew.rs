@@ -193,7 +193,7 @@ pub fn instances<'a>(
                 .or_default()
                 .insert(core, executions);
         }
-        let several = || by_host.values().filter(|own| own.len() > 1);
+        let several = || by_host.values().filter(|executions| executions.len() > 1);
         if by_host.len() < 2 || several().count() == 0 || !several().all(&mut find) {
             return None;
         }

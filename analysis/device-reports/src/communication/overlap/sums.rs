@@ -190,7 +190,7 @@ fn beyond(
     cut: TimeRange,
     known: &BTreeMap<usize, Vec<CollectiveExecution>>,
 ) -> Vec<(usize, CollectiveExecution)> {
-    let mut found = Vec::new();
+    let mut beyond = Vec::new();
     for (index, &core) in cores.iter().enumerate() {
         let known = known.get(&index).map_or(&[][..], Vec::as_slice);
         let lanes = cx
@@ -205,11 +205,11 @@ fn beyond(
             let execution = CollectiveExecution::beyond(slice);
             let is_new = || known.iter().all(|known| known.key != execution.key);
             if key_of(cx.model, slice.label_id()) == key && is_new() {
-                found.push((index, execution));
+                beyond.push((index, execution));
             }
         }
     }
-    found
+    beyond
 }
 
 pub(super) fn key_of(model: &TraceModel, label: LabelId) -> TransferKey {

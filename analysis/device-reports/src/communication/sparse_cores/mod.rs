@@ -134,7 +134,7 @@ impl Analysis for SparseCores {
 /// `SparseCores` that recorded something, with their devices if these are in the capture.
 fn cores(cx: &Context<'_>) -> Vec<(GroupId, Option<GroupId>)> {
     let devices = cx.tensor_cores();
-    let mut found: Vec<_> = cx
+    let mut cores: Vec<_> = cx
         .model
         .group_ids()
         .filter(|&id| matches!(cx.model.group(id).kind, GroupKind::SparseCore { .. }))
@@ -156,14 +156,14 @@ fn cores(cx: &Context<'_>) -> Vec<(GroupId, Option<GroupId>)> {
         })
         .collect();
     let order = |device: Option<GroupId>| devices.iter().position(|&known| Some(known) == device);
-    found.sort_by_key(|&(id, device)| (order(device), cx.model.group(id).kind, id));
-    found
+    cores.sort_by_key(|&(id, device)| (order(device), cx.model.group(id).kind, id));
+    cores
 }
 
 fn core_row(cx: &Context<'_>, core: GroupId, device: Option<GroupId>) -> Result<SparseCore> {
     let model = cx.model;
     let name = |group: GroupId| model.device_name(group);
-    let own = cx.core_time(core)?;
+    let core_time = cx.core_time(core)?;
     let around = device
         .map(|device| cx.window(device))
         .transpose()?
@@ -171,15 +171,18 @@ fn core_row(cx: &Context<'_>, core: GroupId, device: Option<GroupId>) -> Result<
     // Work of the core outside the window of its device does not count towards that window.
     let windows = around
         .into_iter()
-        .chain(own.as_ref().map(|time| time.window));
+        .chain(core_time.as_ref().map(|time| time.window));
     let window_ps = windows.map(|window| window.dur()).max().unwrap_or_default();
     let has_ops = model
         .track_of_kind(core, TrackKind::Ops)
         .is_some_and(|track| !model.lanes(track).is_empty());
-    let busy = own.as_ref().filter(|_| has_ops).map(CoreTime::busy_time);
+    let busy = core_time
+        .as_ref()
+        .filter(|_| has_ops)
+        .map(CoreTime::busy_time);
     let count = |kind| {
         let tracks = model.tracks_of_kind(core, kind);
-        let window = own.as_ref().map(|time| time.window);
+        let window = core_time.as_ref().map(|time| time.window);
         let inside = window.into_iter().flat_map(|window| {
             let slices = tracks
                 .clone()

@@ -72,15 +72,15 @@ pub(super) fn offloads(
         if starts.is_empty() {
             continue;
         }
-        let own: Vec<GroupId> = cores
+        let own_cores: Vec<GroupId> = cores
             .iter()
             .filter(|(_, parent)| *parent == Some(device))
             .map(|(core, _)| *core)
             .collect();
-        let targets = OffloadTargets::of(model, &own);
+        let targets = OffloadTargets::of(model, &own_cores);
         let by_device = [device]
             .iter()
-            .chain(&own)
+            .chain(&own_cores)
             .all(|&core| has_device_clock(model, core));
         let span = |slice: SliceRef<'_>| {
             if by_device {
@@ -165,21 +165,21 @@ fn starts(model: &TraceModel, device: GroupId) -> Vec<SliceRef<'_>> {
         let track = slice.track_ref();
         track.group == device && track.kind == TrackKind::Ops
     };
-    let mut found: Vec<_> = model
+    let mut starts: Vec<_> = model
         .slices_with(SliceAttr::OffloadStart)
         .map(|(slice, _)| slice)
         .filter(on_device)
         .collect();
     // Older runtimes only record the core.
-    if found.is_empty() {
-        found = model
+    if starts.is_empty() {
+        starts = model
             .slices_with(SliceAttr::OffloadCore)
             .map(|(slice, _)| slice)
             .filter(on_device)
             .collect();
     }
-    found.sort_by_key(|slice| (slice.start(), slice.id()));
-    found
+    starts.sort_by_key(|slice| (slice.start(), slice.id()));
+    starts
 }
 
 fn has_device_clock(model: &TraceModel, core: GroupId) -> bool {

@@ -59,9 +59,9 @@ impl BufferMap {
         let mut live: Vec<&BufferBox> = self
             .boxes
             .iter()
-            .filter(|own| (own.from..own.to.max(own.from + 1)).contains(&instruction))
+            .filter(|it| (it.from..it.to.max(it.from + 1)).contains(&instruction))
             .collect();
-        largest_first(&mut live, |own| own.buffer.bytes, |own| &own.offset);
+        largest_first(&mut live, |it| it.buffer.bytes, |it| &it.offset);
         live
     }
 }
@@ -86,11 +86,11 @@ pub fn buffer_map(cx: &Context<'_>, program: ProgramId, space: u64) -> Result<Bu
             "{title} has no buffers that share {memory} over time"
         ))
     })?;
-    let own = assignment
+    let colored = assignment
         .allocations
         .iter()
         .filter(|other| other.color == space && !other.is_thread_local);
-    let other_bytes = own
+    let other_bytes = colored
         .filter(|other| other.index != allocation.index)
         .fold(0_u64, |sum, it| sum.saturating_add(it.size));
     let replay = heap::replay(&assignment, trace);
@@ -115,10 +115,10 @@ pub fn buffer_map(cx: &Context<'_>, program: ProgramId, space: u64) -> Result<Bu
             to,
         });
     }
-    boxes.sort_by_key(|own| (own.from, own.offset));
+    boxes.sort_by_key(|buffer| (buffer.from, buffer.offset));
     let live_bytes: Vec<u64> = replay.curve.iter().map(|point| point.live_bytes).collect();
     let peak = (0..live_bytes.len())
-        .max_by_key(|&at| (live_bytes.get(at), Reverse(at)))
+        .max_by_key(|&instruction| (live_bytes.get(instruction), Reverse(instruction)))
         .unwrap_or(0);
     Ok(BufferMap {
         program: title,
@@ -139,11 +139,11 @@ pub fn buffer_map(cx: &Context<'_>, program: ProgramId, space: u64) -> Result<Bu
 
 /// The largest allocation of a memory that a heap fills, and the events of that heap.
 fn largest(assignment: &BufferAssignment, space: u64) -> Option<(&Allocation, &HeapTrace)> {
-    let own = assignment
+    let allocations = assignment
         .allocations
         .iter()
         .filter(|it| it.color == space && !it.is_thread_local);
-    let of_buffer: BTreeMap<u64, &Allocation> = own
+    let of_buffer: BTreeMap<u64, &Allocation> = allocations
         .flat_map(|allocation| {
             allocation
                 .slots
@@ -165,22 +165,24 @@ fn largest(assignment: &BufferAssignment, space: u64) -> Option<(&Allocation, &H
 /// For each buffer, the points of the schedule at which its lifetime starts and ends; and the number of points.
 fn lives(trace: &HeapTrace) -> (BTreeMap<u64, (usize, usize)>, usize) {
     let mut lives: BTreeMap<u64, (usize, usize)> = BTreeMap::new();
-    let (mut at, mut last): (usize, Option<&str>) = (0, None);
+    let (mut instruction, mut last): (usize, Option<&str>) = (0, None);
     for event in &trace.events {
-        at += usize::from(last.is_some_and(|last| last != event.instruction));
+        instruction += usize::from(last.is_some_and(|last| last != event.instruction));
         last = Some(&event.instruction);
         match event.kind {
             HeapEventKind::Alloc | HeapEventKind::ShareWith => {
-                lives.entry(event.buffer).or_insert((at, usize::MAX));
+                lives
+                    .entry(event.buffer)
+                    .or_insert((instruction, usize::MAX));
             }
             HeapEventKind::Free => {
                 if let Some(life) = lives.get_mut(&event.buffer) {
-                    life.1 = at;
+                    life.1 = instruction;
                 }
             }
         }
     }
-    let points = at + usize::from(last.is_some());
+    let points = instruction + usize::from(last.is_some());
     for life in lives.values_mut() {
         life.1 = life.1.min(points);
     }

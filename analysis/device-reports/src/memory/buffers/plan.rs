@@ -190,7 +190,11 @@ pub(super) fn plans(module: &HloModule, assignment: &BufferAssignment) -> Vec<Me
             .iter()
             .fold(0, |sum, buffer| buffer.padding_bytes().saturating_add(sum));
         plan.at_peak.retain(|buffer| buffer.bytes > 0);
-        largest_first(&mut plan.at_peak, |own| own.bytes, |own| &own.instruction);
+        largest_first(
+            &mut plan.at_peak,
+            |buffer| buffer.bytes,
+            |buffer| &buffer.instruction,
+        );
         plan
     };
     spaces
@@ -434,13 +438,13 @@ fn donations(
             bytes: allocation.size,
         })
     };
-    let mut found: Vec<Donation> = arguments
+    let mut donations: Vec<Donation> = arguments
         .collect::<Vec<_>>()
         .iter()
         .filter_map(donation)
         .collect();
-    largest_first(&mut found, |row| row.bytes, |row| &row.argument);
-    found
+    largest_first(&mut donations, |row| row.bytes, |row| &row.argument);
+    donations
 }
 
 pub(super) fn percent(part: u64, whole: u64) -> Option<Percent> {

@@ -106,7 +106,7 @@ impl BuffersReport {
     }
 
     fn donations(&self) -> Option<Table> {
-        let mut found: Vec<_> = self
+        let mut donations: Vec<_> = self
             .plans()
             .flat_map(|(program, plan)| {
                 plan.donations
@@ -115,9 +115,9 @@ impl BuffersReport {
             })
             .filter(|(_, donation)| donation.bytes >= LEAST_DONATION)
             .collect();
-        found.sort_by_key(|(_, donation)| Reverse(donation.bytes));
-        (!found.is_empty()).then(|| {
-            Table::of("donations", "Arguments that could be donated", found.into_iter().take(SHOWN))
+        donations.sort_by_key(|(_, donation)| Reverse(donation.bytes));
+        (!donations.is_empty()).then(|| {
+            Table::of("donations", "Arguments that could be donated", donations.into_iter().take(SHOWN))
                 .declared_by(|(program, _)| program, ["program"])
                 .declared_by(|(_, donation)| donation, ["argument", "output", "shape", "bytes"])
                 .note(
@@ -133,16 +133,16 @@ impl BuffersReport {
             let padding = buffer.padding_bytes();
             padding >= LEAST_PADDING && percent(padding, buffer.bytes) >= Some(LEAST_PADDING_SHARE)
         };
-        let mut found: Vec<_> = self
+        let mut padded: Vec<_> = self
             .plans()
             .flat_map(|(program, plan)| {
                 let padded = plan.at_peak.iter().filter(is_padded);
                 padded.map(move |buffer| (program, plan, buffer))
             })
             .collect();
-        found.sort_by_key(|(_, _, buffer)| Reverse(buffer.padding_bytes()));
-        (!found.is_empty()).then(|| {
-            Table::of("buffer_padding", "Padding at the peak", found.into_iter().take(SHOWN))
+        padded.sort_by_key(|(_, _, buffer)| Reverse(buffer.padding_bytes()));
+        (!padded.is_empty()).then(|| {
+            Table::of("buffer_padding", "Padding at the peak", padded.into_iter().take(SHOWN))
                 .declared_by(|(program, ..)| program, ["program"])
                 .compiler("memory", "Memory", Unit::None, |(_, plan, _)| self.memory_name(plan.space))
                 .declared_by(

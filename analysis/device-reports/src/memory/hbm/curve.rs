@@ -48,10 +48,10 @@ pub fn memory_curve(
     let missing = || {
         AnalysisError::NotApplicable(format!("the use of {memory} is not recorded in this scope"))
     };
-    let own = recorded
+    let timeline = recorded
         .memories()
         .find(|(key, _)| key.title(cx.model) == memory);
-    let (_, events) = own.ok_or_else(missing)?;
+    let (_, events) = timeline.ok_or_else(missing)?;
     let replay = replay::replay(events, window);
     let peak = replay.peak.ok_or_else(missing)?;
     let peak_at = replay.peak_at;
@@ -80,8 +80,8 @@ pub fn memory_curve(
 /// Most bytes in use in each part of a window.
 fn highest(events: &[MemoryEvent], window: TimeRange, columns: usize) -> Vec<Option<i64>> {
     let width = window.dur().as_ps_f64() / columns.max(1) as f64;
-    let column = |at: Timestamp| {
-        let column = (at - window.start).as_ps_f64() / width.max(f64::MIN_POSITIVE);
+    let column = |time: Timestamp| {
+        let column = (time - window.start).as_ps_f64() / width.max(f64::MIN_POSITIVE);
         (column.max(0.0) as usize).min(columns.saturating_sub(1))
     };
     let mut highest: Vec<Option<i64>> = vec![None; columns];
@@ -96,10 +96,10 @@ fn highest(events: &[MemoryEvent], window: TimeRange, columns: usize) -> Vec<Opt
         if until < window.start {
             continue;
         }
-        let own = highest
+        let covered = highest
             .get_mut(column(event.at)..=column(until))
             .unwrap_or_default();
-        for most in own {
+        for most in covered {
             *most = (*most).max(Some(event.used()));
         }
     }

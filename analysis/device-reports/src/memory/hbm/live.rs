@@ -158,7 +158,7 @@ pub(super) fn buffers(
             let same = words.shape.is_some() || row.op == words.op;
             bytes == event.taken() && same && row.shape == words.shape && row.region == words.region
         });
-        if let Some(row) = alike.and_then(|at| out.get_mut(at)) {
+        if let Some(row) = alike.and_then(|index| out.get_mut(index)) {
             row.count += 1;
             row.bytes = row.bytes.saturating_add(event.taken());
             row.requested_bytes = sum(row.requested_bytes, event.requested());

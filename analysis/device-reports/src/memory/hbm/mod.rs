@@ -169,15 +169,15 @@ fn host_steps(cx: &Context<'_>, core: Option<GroupId>) -> Vec<HostStep> {
         return Vec::new();
     }
     let host_step = |step: &Step| {
-        let own: Vec<_> = step
+        let host_spans: Vec<_> = step
             .spans
             .iter()
             .filter(|span| Some(span.group) == core)
             .collect();
-        let spans = if own.is_empty() {
+        let spans = if host_spans.is_empty() {
             step.spans.iter().collect()
         } else {
-            own
+            host_spans
         };
         let range = spans
             .into_iter()
@@ -192,9 +192,9 @@ fn host_steps(cx: &Context<'_>, core: Option<GroupId>) -> Vec<HostStep> {
     steps.steps.iter().filter_map(host_step).collect()
 }
 
-/// The step that contains `at`; if several do, the one that started last.
-fn step_at(steps: &[HostStep], at: Timestamp) -> Option<u32> {
-    let holding = steps.iter().filter(|step| step.range.contains(at));
+/// The step that contains `time`; if several do, the one that started last.
+fn step_at(steps: &[HostStep], time: Timestamp) -> Option<u32> {
+    let holding = steps.iter().filter(|step| step.range.contains(time));
     holding
         .max_by_key(|step| step.range.start)
         .map(|step| step.number)
@@ -240,9 +240,9 @@ fn statement(memories: &[MemoryTimeline]) -> String {
         .peak_step
         .map(|step| format!(", in step {step}"))
         .unwrap_or_default();
-    let at = fullest.peak_at_ps.since_origin();
+    let peak = fullest.peak_at_ps.since_origin();
     let mut text = format!(
-        "{} held up to {}, {full}, at {at}{step}",
+        "{} held up to {}, {full}, at {peak}{step}",
         fullest.memory,
         bytes_text(fullest.peak_bytes)
     );

@@ -35,11 +35,14 @@ fn by_source(buffers: &[NeededBuffer]) -> Vec<NeededSource> {
     );
     let mut sources: Vec<NeededSource> = sources
         .into_iter()
-        .map(|(source, own)| NeededSource {
+        .map(|(source, of_source)| NeededSource {
             source: source.to_owned(),
-            buffers: own.len(),
-            bytes: own.iter().map(|it| it.bytes).fold(0, u64::saturating_add),
-            padding_bytes: own
+            buffers: of_source.len(),
+            bytes: of_source
+                .iter()
+                .map(|it| it.bytes)
+                .fold(0, u64::saturating_add),
+            padding_bytes: of_source
                 .iter()
                 .try_fold(0_u64, |sum, it| Some(sum.saturating_add(it.padding_bytes?))),
         })

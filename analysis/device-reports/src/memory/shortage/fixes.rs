@@ -20,7 +20,7 @@ pub(super) fn fixes(shortage: &MemoryShortage) -> Vec<MemoryFix> {
     if shortage.has_room() {
         return Vec::new();
     }
-    let found = if ["vmem", "smem"].contains(&shortage.memory.as_str()) {
+    let candidates = if ["vmem", "smem"].contains(&shortage.memory.as_str()) {
         vec![scoped(shortage), padding(shortage)]
     } else {
         vec![
@@ -37,7 +37,7 @@ pub(super) fn fixes(shortage: &MemoryShortage) -> Vec<MemoryFix> {
         .over_bytes
         .filter(|over| *over > 0 && !(shortage.is_least || shortage.is_estimate));
     let least = shortage.needed_bytes.unwrap_or(0) / WORTH_A_CHANGE;
-    let mut fixes: Vec<MemoryFix> = found
+    let mut fixes: Vec<MemoryFix> = candidates
         .into_iter()
         .flatten()
         .filter(|fix| fix.frees_bytes > least)

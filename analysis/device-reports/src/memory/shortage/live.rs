@@ -43,10 +43,10 @@ pub fn of_schedule(
         (Purpose::Temporary, "temporaries"),
     ];
     let mut kinds = kinds.map(|(purpose, kind)| {
-        let own = buffers.iter().filter(|it| it.kind == purpose.title());
+        let of_purpose = buffers.iter().filter(|it| it.kind == purpose.title());
         NeededKind {
             kind: kind.to_owned(),
-            bytes: own.map(|it| it.bytes).fold(0, u64::saturating_add),
+            bytes: of_purpose.map(|it| it.bytes).fold(0, u64::saturating_add),
             padding_bytes: None,
         }
     });

@@ -87,8 +87,8 @@ fn largest_need(cx: &Context<'_>) -> Result<MemoryShortage> {
             there,
         ))
     });
-    let (found, wrong): (Vec<_>, Vec<_>) = needs.partition(Result::is_ok);
-    let largest = found
+    let (known, wrong): (Vec<_>, Vec<_>) = needs.partition(Result::is_ok);
+    let largest = known
         .into_iter()
         .flatten()
         .max_by_key(|need| need.needed_bytes);

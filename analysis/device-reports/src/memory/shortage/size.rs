@@ -21,8 +21,8 @@ pub(super) fn size(text: &str) -> Option<u64> {
 
 /// The size after the first occurrence of `mark`.
 pub(super) fn size_after(text: &str, mark: &str) -> Option<u64> {
-    let at = text.find(mark)? + mark.len();
-    size(text.get(at..)?)
+    let start = text.find(mark)? + mark.len();
+    size(text.get(start..)?)
 }
 
 /// `17.54 GiB`: as the messages count, so that numbers can be found again.

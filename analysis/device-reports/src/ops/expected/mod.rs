@@ -216,7 +216,7 @@ fn report(cx: &Context<'_>, ops: &OpsReport) -> ExpectedReport {
         let is_beyond =
             matches!(row.bound_by, Some(TimeLimit::Device(limit)) if beyond.contains(&limit));
         totals.add(&row, is_beyond);
-        let at = groups
+        let index = groups
             .iter()
             .position(|sums| sums.group == row.group)
             .unwrap_or_else(|| {
@@ -226,7 +226,7 @@ fn report(cx: &Context<'_>, ops: &OpsReport) -> ExpectedReport {
                 });
                 groups.len() - 1
             });
-        groups[at].totals.add(&row, is_beyond);
+        groups[index].totals.add(&row, is_beyond);
         rows.push(row);
     }
     rows.sort_by(order);
@@ -335,7 +335,7 @@ fn add_limits(limits: &mut [f64; TimeLimit::ALL.len()], ideal: &IdealTime, beyon
         if let Some(sum) = TimeLimit::ALL
             .iter()
             .position(|&l| l == limit)
-            .and_then(|at| limits.get_mut(at))
+            .and_then(|index| limits.get_mut(index))
         {
             *sum += seconds;
         }

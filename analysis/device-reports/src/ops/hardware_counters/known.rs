@@ -213,8 +213,10 @@ fn by_id(generation: CounterGeneration, id: u64) -> Option<KnownCounter> {
             };
             // Four routers, all numbered with the registers of the second die.
             let links = || {
-                let at = id.checked_sub(3_238_449_440).filter(|at| at / 0x8000 < 4)?;
-                match at % 0x8000 {
+                let offset = id
+                    .checked_sub(3_238_449_440)
+                    .filter(|offset| offset / 0x8000 < 4)?;
+                match offset % 0x8000 {
                     0 => Some(CountedQuantity::IciRead),
                     56 => Some(CountedQuantity::IciWrite),
                     _ => None,
@@ -232,7 +234,7 @@ fn by_id(generation: CounterGeneration, id: u64) -> Option<KnownCounter> {
 }
 
 /// The register at this offset in bytes from that of the cycles.
-fn tensor_core_at(at: u64, generation: CounterGeneration) -> Option<CountedQuantity> {
+fn tensor_core_at(register: u64, generation: CounterGeneration) -> Option<CountedQuantity> {
     // v7x lacks some kinds of matmul, so the registers after them are closer.
     let (matmuls, busy): (&[(Dtype, bool)], u64) = match generation {
         CounterGeneration::V6e => (
@@ -258,38 +260,42 @@ fn tensor_core_at(at: u64, generation: CounterGeneration) -> Option<CountedQuant
             448,
         ),
     };
-    if !at.is_multiple_of(8) {
+    if !register.is_multiple_of(8) {
         return None;
     }
-    let unit = |from: u64| ((at - from) / 8) as u8;
-    Some(match at {
+    let unit = |from: u64| ((register - from) / 8) as u8;
+    Some(match register {
         0 => CountedQuantity::Cycles,
         80 | 88 => CountedQuantity::Scalar,
         248..=272 => CountedQuantity::VectorAlu,
         280 => CountedQuantity::Store,
         296 | 304 => CountedQuantity::Load,
-        _ if (384..busy).contains(&at) => {
-            let &(dtype, from_register) = matmuls.get(((at - 384) / 16) as usize)?;
+        _ if (384..busy).contains(&register) => {
+            let &(dtype, from_register) = matmuls.get(((register - 384) / 16) as usize)?;
             CountedQuantity::Matmul {
                 mxu: unit(384) % 2,
                 dtype,
                 from_register,
             }
         }
-        _ if (busy..=busy + 16).contains(&at) => CountedQuantity::MxuBusy(unit(busy)),
-        _ if (busy + 40..=busy + 48).contains(&at) => CountedQuantity::Matpush,
-        _ if (busy + 72..busy + 136).contains(&at) => CountedQuantity::Xlu(unit(busy + 72) % 2),
-        _ if (busy + 136..=busy + 152).contains(&at) => CountedQuantity::XluBusy(unit(busy + 136)),
+        _ if (busy..=busy + 16).contains(&register) => CountedQuantity::MxuBusy(unit(busy)),
+        _ if (busy + 40..=busy + 48).contains(&register) => CountedQuantity::Matpush,
+        _ if (busy + 72..busy + 136).contains(&register) => {
+            CountedQuantity::Xlu(unit(busy + 72) % 2)
+        }
+        _ if (busy + 136..=busy + 152).contains(&register) => {
+            CountedQuantity::XluBusy(unit(busy + 136))
+        }
         _ => return None,
     })
 }
 
 /// The register at this offset in bytes from the first controller of the first stack.
-fn hbm_at(at: u64, stacks: u64, stack: u64, controller: u64) -> Option<CountedQuantity> {
-    if at / stack >= stacks || at % stack / controller >= 16 {
+fn hbm_at(offset: u64, stacks: u64, stack: u64, controller: u64) -> Option<CountedQuantity> {
+    if offset / stack >= stacks || offset % stack / controller >= 16 {
         return None;
     }
-    match at % controller {
+    match offset % controller {
         24 | 32 | 40 | 48 => Some(CountedQuantity::HbmWrite),
         56 | 64 => Some(CountedQuantity::HbmRead),
         _ => None,

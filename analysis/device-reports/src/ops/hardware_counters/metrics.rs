@@ -170,179 +170,218 @@ pub(super) fn metrics(counts: &Counts, limits: &Limits) -> Vec<CounterMetric> {
         else {
             continue;
         };
-        core_metrics(&core, cycles, limits, &mut out);
+        let mut core = CoreMetrics {
+            core,
+            cycles,
+            out: &mut out,
+        };
+        core.add_instructions();
+        core.add_mxus();
+        core.add_xlus(limits.cycles_per_xlu_instruction);
+        core.add_hbm(limits);
     }
     link_metrics(counts, limits, &mut out);
     out
 }
 
-#[expect(clippy::too_many_lines, reason = "one list of formulas")]
-fn core_metrics(core: &CoreCounts<'_>, cycles: f64, limits: &Limits, out: &mut Vec<CounterMetric>) {
-    use CounterUnit::{Bytes, Cycles, Instructions};
-    let mut add = |id, title, achieved: Option<f64>, peak: f64, unit, of: &str| {
+/// The metrics of one core, which are added to `out`.
+struct CoreMetrics<'a> {
+    core: CoreCounts<'a>,
+    cycles: f64,
+    out: &'a mut Vec<CounterMetric>,
+}
+
+impl CoreMetrics<'_> {
+    fn add(
+        &mut self,
+        id: &'static str,
+        title: &'static str,
+        achieved: Option<f64>,
+        peak: f64,
+        unit: CounterUnit,
+        of: &str,
+    ) {
         if let Some(achieved) = achieved {
-            out.push(CounterMetric {
+            self.out.push(CounterMetric {
                 id,
                 title,
-                core: Some(core.die),
+                core: Some(self.core.die),
                 achieved,
                 peak: Some(peak),
                 unit,
                 of: of.to_owned(),
             });
         }
-    };
-    add(
-        "clocks_skipped",
-        "Clocks skipped",
-        core.count(CountedQuantity::Skipped),
-        cycles,
-        Cycles,
-        "cycles",
-    );
-    add(
-        "external_throttle",
-        "Skipped, external",
-        core.count(CountedQuantity::SkippedExternal),
-        cycles,
-        Cycles,
-        "cycles",
-    );
-    add(
-        "droop_throttle",
-        "Skipped, voltage droop",
-        core.count(CountedQuantity::SkippedDroop),
-        cycles,
-        Cycles,
-        "cycles",
-    );
-    add(
-        "scalar",
-        "Scalar unit",
-        core.count(CountedQuantity::Scalar),
-        2.0 * cycles,
-        Instructions,
-        "2 a cycle",
-    );
-    add(
-        "vector_alu",
-        "Vector ALUs",
-        core.count(CountedQuantity::VectorAlu),
-        4.0 * cycles,
-        Instructions,
-        "4 a cycle",
-    );
-    add(
-        "vector_stores",
-        "VMEM stores",
-        core.count(CountedQuantity::Store),
-        cycles,
-        Instructions,
-        "1 a cycle",
-    );
-    add(
-        "vector_loads",
-        "VMEM loads",
-        core.count(CountedQuantity::Load),
-        2.0 * cycles,
-        Instructions,
-        "2 a cycle",
-    );
-    let all = [Dtype::F32, Dtype::Bf16, Dtype::F8, Dtype::I8, Dtype::I4];
-    add(
-        "mxu_busy",
-        "MXU busy, mean of two",
-        core.busy(CountedQuantity::MxuBusy),
-        cycles,
-        Cycles,
-        "cycles",
-    );
-    add(
-        "mxu_0",
-        "MXU 0",
-        core.matmul_cycles(Some(0), &all),
-        cycles,
-        Cycles,
-        "cycles",
-    );
-    add(
-        "mxu_1",
-        "MXU 1",
-        core.matmul_cycles(Some(1), &all),
-        cycles,
-        Cycles,
-        "cycles",
-    );
-    let mut mxu = |id, title, dtypes: &[Dtype]| {
-        add(
-            id,
-            title,
-            core.matmul_cycles(None, dtypes),
+    }
+
+    /// Skipped clocks, and what the scalar and the vector unit do.
+    fn add_instructions(&mut self) {
+        use CounterUnit::{Cycles, Instructions};
+        let cycles = self.cycles;
+        self.add(
+            "clocks_skipped",
+            "Clocks skipped",
+            self.core.count(CountedQuantity::Skipped),
+            cycles,
+            Cycles,
+            "cycles",
+        );
+        self.add(
+            "external_throttle",
+            "Skipped, external",
+            self.core.count(CountedQuantity::SkippedExternal),
+            cycles,
+            Cycles,
+            "cycles",
+        );
+        self.add(
+            "droop_throttle",
+            "Skipped, voltage droop",
+            self.core.count(CountedQuantity::SkippedDroop),
+            cycles,
+            Cycles,
+            "cycles",
+        );
+        self.add(
+            "scalar",
+            "Scalar unit",
+            self.core.count(CountedQuantity::Scalar),
+            2.0 * cycles,
+            Instructions,
+            "2 a cycle",
+        );
+        self.add(
+            "vector_alu",
+            "Vector ALUs",
+            self.core.count(CountedQuantity::VectorAlu),
+            4.0 * cycles,
+            Instructions,
+            "4 a cycle",
+        );
+        self.add(
+            "vector_stores",
+            "VMEM stores",
+            self.core.count(CountedQuantity::Store),
+            cycles,
+            Instructions,
+            "1 a cycle",
+        );
+        self.add(
+            "vector_loads",
+            "VMEM loads",
+            self.core.count(CountedQuantity::Load),
+            2.0 * cycles,
+            Instructions,
+            "2 a cycle",
+        );
+    }
+
+    fn add_mxus(&mut self) {
+        use CounterUnit::Cycles;
+        let cycles = self.cycles;
+        let all = [Dtype::F32, Dtype::Bf16, Dtype::F8, Dtype::I8, Dtype::I4];
+        self.add(
+            "mxu_busy",
+            "MXU busy, mean of two",
+            self.core.busy(CountedQuantity::MxuBusy),
+            cycles,
+            Cycles,
+            "cycles",
+        );
+        self.add(
+            "mxu_0",
+            "MXU 0",
+            self.core.matmul_cycles(Some(0), &all),
+            cycles,
+            Cycles,
+            "cycles",
+        );
+        self.add(
+            "mxu_1",
+            "MXU 1",
+            self.core.matmul_cycles(Some(1), &all),
+            cycles,
+            Cycles,
+            "cycles",
+        );
+        for (id, title, dtypes) in [
+            (
+                "mxu_bf16",
+                "MXU bf16 and f32",
+                &[Dtype::Bf16, Dtype::F32][..],
+            ),
+            ("mxu_fp8", "MXU fp8", &[Dtype::F8]),
+            ("mxu_int8", "MXU int8", &[Dtype::I8]),
+            ("mxu_int4", "MXU int4", &[Dtype::I4]),
+        ] {
+            let busy = self.core.matmul_cycles(None, dtypes);
+            self.add(id, title, busy, MXUS * cycles, Cycles, "cycles × 2 MXUs");
+        }
+        self.add(
+            "mxu_matpush",
+            "MXU loading weights",
+            self.core.count(CountedQuantity::Matpush),
             MXUS * cycles,
             Cycles,
             "cycles × 2 MXUs",
         );
-    };
-    mxu("mxu_bf16", "MXU bf16 and f32", &[Dtype::Bf16, Dtype::F32]);
-    mxu("mxu_fp8", "MXU fp8", &[Dtype::F8]);
-    mxu("mxu_int8", "MXU int8", &[Dtype::I8]);
-    mxu("mxu_int4", "MXU int4", &[Dtype::I4]);
-    add(
-        "mxu_matpush",
-        "MXU loading weights",
-        core.count(CountedQuantity::Matpush),
-        MXUS * cycles,
-        Cycles,
-        "cycles × 2 MXUs",
-    );
-    add(
-        "xlu_busy",
-        "XLU busy, mean of two",
-        core.busy(CountedQuantity::XluBusy),
-        cycles,
-        Cycles,
-        "cycles",
-    );
-    let issue = limits.cycles_per_xlu_instruction;
-    let of = format!("1 in {issue} cycles");
-    add(
-        "xlu_0",
-        "XLU 0",
-        core.xlu(0),
-        cycles / issue,
-        Instructions,
-        &of,
-    );
-    add(
-        "xlu_1",
-        "XLU 1",
-        core.xlu(1),
-        cycles / issue,
-        Instructions,
-        &of,
-    );
-    let beats = core.sum(|what| {
-        matches!(what, CountedQuantity::HbmRead | CountedQuantity::HbmWrite)
-            .then_some(HBM_BYTES_PER_BEAT)
-    });
-    let seconds = cycles / limits.clock_hz;
-    let of = |rate: f64| {
-        format!(
-            "{:.1} GB/s, cycles at {:.2} GHz",
-            rate / 1e9,
-            limits.clock_hz / 1e9
-        )
-    };
-    if let Some(achieved) = beats {
-        out.push(CounterMetric {
-            id: "hbm",
-            title: "HBM read and write",
-            core: Some(core.die),
-            achieved,
-            peak: limits.hbm.map(|rate| rate * seconds),
-            unit: Bytes,
-            of: limits.hbm.map_or_else(|| "unknown".to_owned(), of),
+    }
+
+    /// The units for transposes and permutations, each of which starts an instruction every `issue` cycles.
+    fn add_xlus(&mut self, issue: f64) {
+        use CounterUnit::{Cycles, Instructions};
+        let cycles = self.cycles;
+        self.add(
+            "xlu_busy",
+            "XLU busy, mean of two",
+            self.core.busy(CountedQuantity::XluBusy),
+            cycles,
+            Cycles,
+            "cycles",
+        );
+        let of = format!("1 in {issue} cycles");
+        self.add(
+            "xlu_0",
+            "XLU 0",
+            self.core.xlu(0),
+            cycles / issue,
+            Instructions,
+            &of,
+        );
+        self.add(
+            "xlu_1",
+            "XLU 1",
+            self.core.xlu(1),
+            cycles / issue,
+            Instructions,
+            &of,
+        );
+    }
+
+    fn add_hbm(&mut self, limits: &Limits) {
+        let beats = self.core.sum(|what| {
+            matches!(what, CountedQuantity::HbmRead | CountedQuantity::HbmWrite)
+                .then_some(HBM_BYTES_PER_BEAT)
         });
+        let seconds = self.cycles / limits.clock_hz;
+        let of = |rate: f64| {
+            format!(
+                "{:.1} GB/s, cycles at {:.2} GHz",
+                rate / 1e9,
+                limits.clock_hz / 1e9
+            )
+        };
+        if let Some(achieved) = beats {
+            self.out.push(CounterMetric {
+                id: "hbm",
+                title: "HBM read and write",
+                core: Some(self.core.die),
+                achieved,
+                peak: limits.hbm.map(|rate| rate * seconds),
+                unit: CounterUnit::Bytes,
+                of: limits.hbm.map_or_else(|| "unknown".to_owned(), of),
+            });
+        }
     }
 }
 

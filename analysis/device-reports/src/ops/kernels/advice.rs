@@ -55,20 +55,22 @@ pub(super) fn hints(kernels: &[Kernel]) -> Vec<String> {
 /// One sentence about kernels with unusable costs that together take considerable time.
 fn costs_hint(kernels: &[Kernel], declared: DeclaredCosts) -> Option<String> {
     const SHOWN: usize = 3;
-    let own: Vec<&Kernel> = kernels
+    let declared_kernels: Vec<&Kernel> = kernels
         .iter()
         .filter(|kernel| kernel.declared == declared)
         // The compiler's own kernels declare nothing, and nobody can change that.
         .filter(|kernel| kernel.is_pallas || declared != DeclaredCosts::No)
         .collect();
-    let shares = own.iter().filter_map(|kernel| kernel.of_op_time_percent);
+    let shares = declared_kernels
+        .iter()
+        .filter_map(|kernel| kernel.of_op_time_percent);
     let of_op_time: Percent = shares.sum();
-    let names: Vec<&str> = own
+    let names: Vec<&str> = declared_kernels
         .iter()
         .take(SHOWN)
         .map(|kernel| kernel.kernel.as_str())
         .collect();
-    let more = engine::and_more(own.len() - names.len());
+    let more = engine::and_more(declared_kernels.len() - names.len());
     let what = match declared {
         DeclaredCosts::Impossible => "declared costs are more than the device can do in that time",
         DeclaredCosts::TooFew => "declared operations are far fewer than these shapes need",

@@ -172,7 +172,7 @@ pub(super) fn costs(
     (peaks, tile): (&Peaks, Option<u64>),
     counted: &dyn Fn(&str, &str) -> Option<Percent>,
 ) -> Vec<KernelCost> {
-    let mut found: BTreeMap<_, (ShapeCost, SameWork)> = BTreeMap::new();
+    let mut by_shape: BTreeMap<_, (ShapeCost, SameWork)> = BTreeMap::new();
     for (row, kernel, cost) in rows {
         let Some(cost) = cost else {
             continue;
@@ -186,13 +186,13 @@ pub(super) fn costs(
             cost.bytes,
             declared_of_each(row),
         );
-        let (_, work) = found
+        let (_, work) = by_shape
             .entry(key)
             .or_insert_with(|| (cost, SameWork::default()));
         work.add(row);
     }
     let sizes_of = summed(
-        found
+        by_shape
             .keys()
             .map(|(kernel, program, ..)| ((kernel, *program), 1)),
     );
@@ -201,7 +201,7 @@ pub(super) fn costs(
         let is_only = sizes_of.get(&(kernel, program)) == Some(&1);
         is_only.then(|| counted(kernel, program))?
     };
-    let mut costs: Vec<(f64, KernelCost)> = found
+    let mut costs: Vec<(f64, KernelCost)> = by_shape
         .iter()
         .filter(|(_, (_, work))| work.executions > 0.0)
         .map(|((kernel, program, ..), (cost, work))| {
@@ -296,36 +296,51 @@ impl KernelCost {
             program: Arc::clone(program),
             finding: String::new(),
         };
-        row.finding = row.in_words();
-        if let Some(said) = &hardware.said {
-            row.finding.push_str("; ");
-            row.finding.push_str(said);
+        let narrow_peak = peaks
+            .flops
+            .filter(|_| is_narrowed)
+            .map(|peak| peak.per_second * speedup);
+        row.finding = row.sentence(hardware.said.as_deref(), narrow_peak, is_impossible);
+        row
+    }
+
+    /// What the figures say together, what the hardware does, the peak of narrow numbers if shares are of that, and which
+    /// operations are more than the device can do.
+    fn sentence(
+        &self,
+        hardware: Option<&str>,
+        narrow_peak: Option<f64>,
+        is_impossible: impl Fn(Option<u64>) -> bool,
+    ) -> String {
+        let mut text = self.in_words();
+        if let Some(said) = hardware {
+            text.push_str("; ");
+            text.push_str(said);
         }
-        if is_narrowed && let Some(peak) = peaks.flops {
-            let peak = value(peak.per_second * speedup, Unit::FlopPerSecond);
+        if let Some(peak) = narrow_peak {
+            let peak = value(peak, Unit::FlopPerSecond);
             let _ = write!(
-                row.finding,
+                text,
                 "; products of bf16 would take longer, so it multiplies narrow numbers, of whose peak ({peak}) these shares \
                  are"
             );
         }
-        if is_impossible(declared_flops) {
-            row.finding
-                .push_str("; declared are more operations than the device can do in that time");
+        if is_impossible(self.declared_flops) {
+            text.push_str("; declared are more operations than the device can do in that time");
         }
-        if row.limit == CostLimit::Exact && is_impossible(row.flops) {
-            row.finding.push_str(if row.kind.is_masked() {
+        if self.limit == CostLimit::Exact && is_impossible(self.flops) {
+            text.push_str(if self.kind.is_masked() {
                 "; all operations without a mask are more than it can do in that time, so it skips a part"
             } else {
                 "; that is more than the device can do in that time, so that its name or the peak mislead"
             });
         }
-        if row.limit == CostLimit::AtMost && is_impossible(row.flops) {
-            row.finding.push_str(
+        if self.limit == CostLimit::AtMost && is_impossible(self.flops) {
+            text.push_str(
                 "; that limit is more than the device can do in that time, so that there is no MFU",
             );
         }
-        row
+        text
     }
 
     /// What the figures say together.

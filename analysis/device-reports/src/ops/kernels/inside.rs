@@ -285,7 +285,7 @@ pub(super) fn collect(
     cx: &Context<'_>,
     wanted: &BTreeSet<OpId>,
 ) -> Result<BTreeMap<OpId, KernelInside>> {
-    let mut found: BTreeMap<OpId, KernelInside> = BTreeMap::new();
+    let mut by_op: BTreeMap<OpId, KernelInside> = BTreeMap::new();
     for core in cx.tensor_cores() {
         let recorded = RecordedCalls::on(cx.model, core);
         if recorded.is_empty() {
@@ -301,7 +301,7 @@ pub(super) fn collect(
             let Some(on_timeline) = call.range().intersect(window.range) else {
                 continue;
             };
-            let inside = found.entry(op).or_default();
+            let inside = by_op.entry(op).or_default();
             if let Some(part) = recorded.scopes.part_of(call, window) {
                 inside.add_scopes(part, recorded.scopes.during(call));
             }
@@ -322,7 +322,7 @@ pub(super) fn collect(
             }
         }
     }
-    Ok(found)
+    Ok(by_op)
 }
 
 /// Data of one core other than ops.

@@ -15,7 +15,7 @@ fn longest<'a>(inside: &'a KernelInside, line: &str) -> Vec<(&'a (String, String
     let mut parts: Vec<_> = inside
         .parts
         .iter()
-        .filter(|((own, _), _)| own == line)
+        .filter(|((part_line, _), _)| part_line == line)
         .collect();
     largest_first(&mut parts, |one| one.1.own, |one| one.0);
     parts.truncate(MOST_PARTS);

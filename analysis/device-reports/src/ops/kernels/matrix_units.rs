@@ -29,10 +29,10 @@ pub enum HardwareFrom {
 pub(super) fn counted(counters: &[(&str, &CounterMetric)]) -> Option<Percent> {
     let share = |wanted: &[&str]| {
         let mut cores: BTreeMap<(&str, Option<u8>), (f64, f64)> = BTreeMap::new();
-        let own = counters
+        let metrics = counters
             .iter()
             .filter(|(_, metric)| wanted.contains(&metric.id));
-        for (device, metric) in own {
+        for (device, metric) in metrics {
             let core = cores.entry((device, metric.core)).or_default();
             core.0 += metric.achieved;
             core.1 = core.1.max(metric.peak?);

@@ -183,8 +183,8 @@ impl KernelsReport {
         let time_ps = kernels.iter().map(|kernel| kernel.time_ps).sum();
         let hints = advice::hints(&kernels);
         let counted = |name: &str, program: &str| {
-            let mut own = kernels.iter();
-            let its = own.find(|one| one.kernel == name && *one.program == *program)?;
+            let mut others = kernels.iter();
+            let its = others.find(|one| one.kernel == name && *one.program == *program)?;
             let counters = its.counters.iter();
             let counters: Vec<_> = counters.map(|one| (&*one.device, &one.metric)).collect();
             matrix_units::counted(&counters)

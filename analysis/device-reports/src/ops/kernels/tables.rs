@@ -30,7 +30,7 @@ impl Kernel {
         let by_schedule = self
             .estimates
             .iter()
-            .find(|own| own.series == "MXU" && own.unit.starts_with('%'))?
+            .find(|curve| curve.series == "MXU" && curve.unit.starts_with('%'))?
             .mean;
         let (needed, by) = match self.needed_flops_percent {
             Some(needed) => (needed, "by its shapes"),

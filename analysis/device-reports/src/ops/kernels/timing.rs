@@ -77,14 +77,14 @@ impl KernelExecutions {
             .sort_by_key(|one| (one.range.start, one.core, one.range.end));
         // Executions of a moment follow each other: where each moment begins says all.
         let mut starts: Vec<usize> = Vec::new();
-        for (at, one) in self.all.iter().enumerate() {
+        for (index, one) in self.all.iter().enumerate() {
             let is_same = starts.last().is_some_and(|&start| {
-                let moment = &self.all[start..at];
+                let moment = &self.all[start..index];
                 one.range.start < self.all[start].range.end
                     && moment.iter().all(|other| other.core != one.core)
             });
             if !is_same {
-                starts.push(at);
+                starts.push(index);
             }
         }
         let every = starts.len().div_ceil(MOST_SAMPLES).max(1);
@@ -104,7 +104,7 @@ pub(super) fn timings(
     cx: &Context<'_>,
     names: &BTreeMap<OpId, String>,
 ) -> Result<Vec<KernelTiming>> {
-    let mut found: BTreeMap<(&str, Option<String>), KernelExecutions> = BTreeMap::new();
+    let mut by_kernel: BTreeMap<(&str, Option<String>), KernelExecutions> = BTreeMap::new();
     let operands: BTreeMap<OpId, Option<String>> =
         names.keys().map(|&op| (op, operands(cx, op))).collect();
     for core in cx.tensor_cores() {
@@ -127,7 +127,7 @@ pub(super) fn timings(
             }
             let shapes = call.op().and_then(|op| operands.get(&op)?.clone());
             let key = (name.as_str(), shapes);
-            let executions = found.entry(key).or_default();
+            let executions = by_kernel.entry(key).or_default();
             executions.gaps.extend(gap);
             executions.all.push(Execution {
                 core,
@@ -136,9 +136,9 @@ pub(super) fn timings(
             });
         }
     }
-    let mut timings: Vec<KernelTiming> = found
+    let mut timings: Vec<KernelTiming> = by_kernel
         .into_iter()
-        .filter_map(|((kernel, operands), found)| timing(kernel, operands, found))
+        .filter_map(|((kernel, operands), executions)| timing(kernel, operands, executions))
         .collect();
     rank(&mut timings);
     let time = |one: &KernelTiming| one.median_ps * one.occurrences as f64;
@@ -150,10 +150,14 @@ pub(super) fn timings(
     Ok(timings)
 }
 
-fn timing(kernel: &str, operands: Option<String>, found: KernelExecutions) -> Option<KernelTiming> {
-    let occurrences = found.all.len() as u64;
-    let gap_ps = median(&found.gaps);
-    let times = found.moments();
+fn timing(
+    kernel: &str,
+    operands: Option<String>,
+    executions: KernelExecutions,
+) -> Option<KernelTiming> {
+    let occurrences = executions.all.len() as u64;
+    let gap_ps = median(&executions.gaps);
+    let times = executions.moments();
     let stats = Stats::of(&times)?;
     let (low, high) = stats.median_range.unzip();
     let middle_ps = stats.median;
@@ -176,9 +180,9 @@ fn timing(kernel: &str, operands: Option<String>, found: KernelExecutions) -> Op
 
 /// Compares kernels that could stand for each other with the fastest of them.
 fn rank(timings: &mut [KernelTiming]) {
-    let groups = grouped(timings.iter().enumerate().filter_map(|(at, one)| {
+    let groups = grouped(timings.iter().enumerate().filter_map(|(index, one)| {
         let key = (without_numbers(&one.kernel), one.operands.clone()?);
-        Some((key, at))
+        Some((key, index))
     }));
     for mut group in groups.into_values().filter(|group| group.len() > 1) {
         group.sort_by(|&a, &b| timings[a].median_ps.total_cmp(&timings[b].median_ps));
@@ -187,11 +191,11 @@ fn rank(timings: &mut [KernelTiming]) {
         };
         let fastest_ps = timings[first].median_ps;
         timings[first].verdict = Some("fastest".to_owned());
-        for &at in others {
-            let over = timings[at].median_ps - fastest_ps;
-            let verdict = verdict(&timings[first], &timings[at], over);
-            timings[at].over_fastest_percent = Percent::ratio(over, fastest_ps);
-            timings[at].verdict = Some(verdict.to_owned());
+        for &index in others {
+            let over = timings[index].median_ps - fastest_ps;
+            let verdict = verdict(&timings[first], &timings[index], over);
+            timings[index].over_fastest_percent = Percent::ratio(over, fastest_ps);
+            timings[index].verdict = Some(verdict.to_owned());
         }
     }
 }
@@ -226,8 +230,8 @@ pub fn without_numbers(name: &str) -> String {
 /// Types and sizes of the operands of a kernel: `bf16[8,128], s8[128,512]`.
 fn operands(cx: &Context<'_>, op: OpId) -> Option<String> {
     let text = |array: &ArrayShape<'_>| format!("{}{:?}", array.dtype, array.dims).replace(' ', "");
-    let found = cx.instruction(op)?;
-    let operands = found.operands().take(MOST_OPERANDS);
+    let instruction = cx.instruction(op)?;
+    let operands = instruction.operands().take(MOST_OPERANDS);
     let shapes: Vec<String> = operands
         .map(|it| it.arrays().first().map(|array| text(array)))
         .collect::<Option<_>>()?;

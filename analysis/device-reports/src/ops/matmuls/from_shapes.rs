@@ -89,10 +89,11 @@ fn with_flops(
                 let Some(multiplications) = result.elements.checked_mul(k) else {
                     continue;
                 };
-                let Some(own) = multiplications.checked_mul(2) else {
+                let Some(matmul_flops) = multiplications.checked_mul(2) else {
                     continue;
                 };
-                let explained = own <= flops && (flops - own) as f64 <= FUSED_SHARE * own as f64;
+                let explained = matmul_flops <= flops
+                    && (flops - matmul_flops) as f64 <= FUSED_SHARE * matmul_flops as f64;
                 if explained && result.dims.contains(&n) {
                     answers.insert(answer(
                         operand,

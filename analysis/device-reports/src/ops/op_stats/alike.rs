@@ -30,8 +30,8 @@ pub struct LikeOps<'r> {
 impl<'r> LikeOps<'r> {
     /// Groups rows by what they do and where.
     pub fn of(rows: impl Iterator<Item = &'r OpRow>) -> Vec<Self> {
-        let found = grouped(rows.map(|row| (likeness(row), row)));
-        found
+        let groups = grouped(rows.map(|row| (likeness(row), row)));
+        groups
             .into_values()
             .map(|rows| Self {
                 occurrences: rows

@@ -42,8 +42,8 @@ pub(super) fn notes(cores: &[CoreOps], rows: &[OpRow]) -> Vec<String> {
             .filter_map(|core| {
                 core.beyond_peak
                     .iter()
-                    .find(|own| own.limit == limit)
-                    .map(|own| own.ops)
+                    .find(|beyond| beyond.limit == limit)
+                    .map(|beyond| beyond.ops)
             })
             .max()
             .unwrap_or_default();
@@ -61,7 +61,11 @@ pub(super) fn notes(cores: &[CoreOps], rows: &[OpRow]) -> Vec<String> {
         let outer = match rows
             .iter()
             .filter(|row| {
-                !row.is_leaf && row.rates.beyond_peak.is_some_and(|(own, _)| own == limit)
+                !row.is_leaf
+                    && row
+                        .rates
+                        .beyond_peak
+                        .is_some_and(|(beyond, _)| beyond == limit)
             })
             .count()
         {
@@ -80,7 +84,7 @@ pub(super) fn notes(cores: &[CoreOps], rows: &[OpRow]) -> Vec<String> {
         .into_iter()
         .filter(|limit| {
             all.iter()
-                .any(|core| core.beyond_peak.iter().any(|own| own.limit == *limit))
+                .any(|core| core.beyond_peak.iter().any(|beyond| beyond.limit == *limit))
         })
         .map(note)
         .collect()

@@ -246,7 +246,7 @@ impl OpCostModel {
         })
     }
 
-    /// See [`trace_model::Columns::program_title`]; empty without a program.
+    /// See [`trace_model::TraceColumns::program_title`]; empty without a program.
     pub fn program_title(&self, op: Option<OpId>) -> Arc<str> {
         let program = op.and_then(|op| self.model.op(op).program);
         program

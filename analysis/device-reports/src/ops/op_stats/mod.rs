@@ -34,6 +34,7 @@ use hardware::peaks::DIFFERENT_PEAKS;
 use math::parallel;
 
 use costs::MemoryRule;
+use op_sums::OpSums;
 use rows::MergedRows;
 use sums::{CoreSums, is_leaf};
 
@@ -194,8 +195,29 @@ fn report(cx: &Context<'_>, cores: Vec<CoreOps>, merged: MergedRows<'_>) -> OpsR
 }
 
 fn core_report(cx: &Context<'_>, basis: &OpCostModel, core: &CoreSums) -> CoreOps {
+    let mut out = without_ops(cx, core);
+    for (subject, sums) in core.subjects() {
+        let op = subject.op();
+        let class = basis.classes.class_of(op);
+        out.op_time_ps += sums.self_time;
+        *out.group_self_ps.entry(class.group).or_default() += sums.self_time;
+        if class.is_done() {
+            out.wait_ps += sums.self_time;
+        }
+        if let Some(op) = op.filter(|_| is_leaf(class, sums)) {
+            add_leaf(&mut out, basis, (op, class), sums);
+        }
+    }
+    // Aggregated ops have no place on the timeline.
+    out.total_time_ps = out.total_time_ps.max(out.op_time_ps);
+    out.idle_ps = out.total_time_ps - out.op_time_ps;
+    out
+}
+
+/// The sums of a core before any op is added.
+fn without_ops(cx: &Context<'_>, core: &CoreSums) -> CoreOps {
     let group = cx.model.group(core.core);
-    let mut out = CoreOps {
+    CoreOps {
         core: core.core,
         name: cx.model.device_name(core.core),
         ordinal: if let GroupKind::TensorCore { ordinal } = group.kind {
@@ -229,67 +251,56 @@ fn core_report(cx: &Context<'_>, basis: &OpCostModel, core: &CoreSums) -> CoreOp
         group_self_ps: OpGroup::ALL.map(|group| (group, Picos::ZERO)).into(),
         wait_ps: Picos::ZERO,
         peaks: cx.peaks(core.core),
+    }
+}
+
+/// Adds what an op without others inside does, and which of it counts.
+fn add_leaf(out: &mut CoreOps, basis: &OpCostModel, (op, class): (OpId, OpClass), sums: &OpSums) {
+    if let Some((scaled, time)) = sums.stats.scaled {
+        out.scaled_time_ps = Some(out.scaled_time_ps.unwrap_or(0.0) + scaled);
+        out.scale_recorded_ps += time;
+    }
+    let costs = basis.costs(op, sums, &out.peaks);
+    let flops = costs.flops_as_bf16();
+    let seconds = sums.total.as_secs_f64();
+    let beyond: Vec<BoundBy> = if class.is_async() {
+        Vec::new()
+    } else {
+        costs.beyond_peaks(seconds, &out.peaks).collect()
     };
-    for (subject, sums) in core.subjects() {
-        let op = subject.op();
-        let class = basis.classes.class_of(op);
-        out.op_time_ps += sums.self_time;
-        *out.group_self_ps.entry(class.group).or_default() += sums.self_time;
-        if class.is_done() {
-            out.wait_ps += sums.self_time;
-        }
-        if let Some(op) = op.filter(|_| is_leaf(class, sums)) {
-            if let Some((scaled, time)) = sums.stats.scaled {
-                out.scaled_time_ps = Some(out.scaled_time_ps.unwrap_or(0.0) + scaled);
-                out.scale_recorded_ps += time;
+    for &limit in &beyond {
+        BeyondPeak::add(&mut out.beyond_peak, limit, sums.self_time);
+    }
+    if class.group == OpGroup::MatMul || class.is_custom_call() && flops.is_some() {
+        out.mxu_time_ps += sums.self_time;
+        let work = if class.group == OpGroup::MatMul {
+            &mut out.matmuls
+        } else {
+            &mut out.matrix_kernels
+        };
+        work.time_ps += sums.total;
+        if !beyond.contains(&BoundBy::Compute) {
+            out.mxu_rated_ps += sums.total;
+            add_float(&mut out.mxu_flops, flops);
+            if let Some(flops) = flops {
+                work.rated_ps += sums.total;
+                work.flops += flops;
             }
-            let costs = basis.costs(op, sums, &out.peaks);
-            let flops = costs.flops_as_bf16();
-            let seconds = sums.total.as_secs_f64();
-            let beyond: Vec<BoundBy> = if class.is_async() {
-                Vec::new()
-            } else {
-                costs.beyond_peaks(seconds, &out.peaks).collect()
-            };
-            for &limit in &beyond {
-                BeyondPeak::add(&mut out.beyond_peak, limit, sums.self_time);
-            }
-            if class.group == OpGroup::MatMul || class.is_custom_call() && flops.is_some() {
-                out.mxu_time_ps += sums.self_time;
-                let work = if class.group == OpGroup::MatMul {
-                    &mut out.matmuls
-                } else {
-                    &mut out.matrix_kernels
-                };
-                work.time_ps += sums.total;
-                if !beyond.contains(&BoundBy::Compute) {
-                    out.mxu_rated_ps += sums.total;
-                    add_float(&mut out.mxu_flops, flops);
-                    if let Some(flops) = flops {
-                        work.rated_ps += sums.total;
-                        work.flops += flops;
-                    }
-                }
-            }
-            // Matrix products without operations are not free: the profiler recorded none.
-            let computes = class.is_custom_call() || class.group == OpGroup::MatMul;
-            if computes && flops.is_none_or(|flops| flops <= 0.0) {
-                out.undeclared_ps += sums.self_time;
-            }
-            if costs.hbm_bytes().is_none() && !class.is_async() {
-                out.unknown_traffic_ps += sums.self_time;
-            }
-            let (work, costs) = costs.without(&beyond);
-            add(&mut out.model_flops, costs.model_flops);
-            add_float(&mut out.model_flops_as_bf16, costs.model_flops_as_bf16());
-            add(&mut out.bytes, costs.bytes);
-            out.work = out.work.plus(&work);
         }
     }
-    // Aggregated ops have no place on the timeline.
-    out.total_time_ps = out.total_time_ps.max(out.op_time_ps);
-    out.idle_ps = out.total_time_ps - out.op_time_ps;
-    out
+    // Matrix products without operations are not free: the profiler recorded none.
+    let computes = class.is_custom_call() || class.group == OpGroup::MatMul;
+    if computes && flops.is_none_or(|flops| flops <= 0.0) {
+        out.undeclared_ps += sums.self_time;
+    }
+    if costs.hbm_bytes().is_none() && !class.is_async() {
+        out.unknown_traffic_ps += sums.self_time;
+    }
+    let (work, costs) = costs.without(&beyond);
+    add(&mut out.model_flops, costs.model_flops);
+    add_float(&mut out.model_flops_as_bf16, costs.model_flops_as_bf16());
+    add(&mut out.bytes, costs.bytes);
+    out.work = out.work.plus(&work);
 }
 
 fn add(sum: &mut Option<f64>, value: Option<u64>) {
@@ -310,11 +321,11 @@ fn group_rows(rows: &[OpRow], total_time_ps: Picos, op_time_ps: Picos) -> Vec<Gr
         *occurrences += row.occurrences;
         *self_time_ps += row.self_time_ps;
     }
-    let found = OpGroup::ALL
+    let present = OpGroup::ALL
         .into_iter()
         .map(|group| (group, sums[group.index()]))
         .filter(|&(_, (ops, ..))| ops > 0);
-    let mut groups: Vec<GroupRow> = found
+    let mut groups: Vec<GroupRow> = present
         .map(|(group, (ops, occurrences, self_time_ps))| GroupRow {
             group,
             ops,

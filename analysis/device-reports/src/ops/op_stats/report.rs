@@ -78,7 +78,7 @@ pub struct CoreOps {
     /// The core.
     #[serde(skip)]
     pub core: GroupId,
-    /// Its name (`/device:TPU:0`), see [`trace_model::Columns::device_name`].
+    /// Its name (`/device:TPU:0`), see [`trace_model::TraceColumns::device_name`].
     #[column(id = "device")]
     pub name: String,
     /// The `N` in that name.
@@ -213,10 +213,10 @@ pub struct BeyondPeak {
 impl BeyondPeak {
     /// Adds an op to the list of a core.
     pub(super) fn add(list: &mut Vec<Self>, limit: BoundBy, self_time_ps: Picos) {
-        match list.iter_mut().find(|own| own.limit == limit) {
-            Some(own) => {
-                own.ops += 1;
-                own.self_time_ps += self_time_ps;
+        match list.iter_mut().find(|listed| listed.limit == limit) {
+            Some(listed) => {
+                listed.ops += 1;
+                listed.self_time_ps += self_time_ps;
             }
             None => list.push(Self {
                 limit,

@@ -49,9 +49,9 @@ impl<'a> MergedRows<'a> {
         total_time_ps: Picos,
         op_time_ps: Picos,
     ) -> Vec<OpRow> {
-        let found = self.sums.into_found().into_iter().zip(self.per_core);
+        let sums = self.sums.into_found().into_iter().zip(self.per_core);
         let row = |((key, sums), per_core)| OpRow::new(basis, peaks, key, &sums, per_core);
-        let mut rows: Vec<_> = found.map(row).collect();
+        let mut rows: Vec<_> = sums.map(row).collect();
         for row in &mut rows {
             row.self_of_total_percent = Percent::of(row.self_time_ps, total_time_ps);
             row.self_of_op_time_percent = Percent::of(row.self_time_ps, op_time_ps);

@@ -10,18 +10,18 @@ impl SteadyOps {
         let whole = (cx.scope == Scope::WholeTrace).then(|| cx.fact::<StepsReport>());
         let steady = whole?.steady()?;
         let [first, last] = [steady.first()?, steady.last()?].map(|step: &Step| step.number);
-        let found = Self {
+        let steps = Self {
             first,
             last,
             steps: steady.len() as u32,
             cores: Vec::new(),
         };
         // Steps of the host may be at times when no device runs.
-        let scoped = cx.scoped(found.scope());
+        let scoped = cx.scoped(steps.scope());
         cx.tensor_cores()
             .iter()
             .all(|&core| scoped.window(core).is_ok())
-            .then_some(found)
+            .then_some(steps)
     }
 
     /// Its steps.

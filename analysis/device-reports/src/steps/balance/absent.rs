@@ -65,9 +65,9 @@ fn part(cx: &Context<'_>, time: &CoreTime, steps: Option<&StepsReport>) -> Optio
     let window = time.window.measured;
     let slice = |segment: &SelfTimeSegment| cx.model.slice(segment.slice);
     // A window is longer than the own time of a device only where it is away.
-    let own = own_extent(cx, time.core)?.measured;
-    let before = (own.start - window.start).clamped();
-    let after = (window.end - own.end).clamped();
+    let extent = own_extent(cx, time.core)?.measured;
+    let before = (extent.start - window.start).clamped();
+    let after = (window.end - extent.end).clamped();
     let is_long = |away: Picos| away > Picos::ZERO;
     let numbers = |is_in: &dyn Fn(&Step) -> bool| {
         let ran = steps?
@@ -78,8 +78,11 @@ fn part(cx: &Context<'_>, time: &CoreTime, steps: Option<&StepsReport>) -> Optio
         Some(ran.clone().next()?..=ran.last()?)
     };
     let ran = |step: &Step| {
-        let own = |at: SliceRef<'_>| step.range().is_some_and(|range| range.contains(at.start()));
-        step.span_on(time.core).is_some() || own(slice(first)) || own(slice(last))
+        let in_step = |slice: SliceRef<'_>| {
+            step.range()
+                .is_some_and(|range| range.contains(slice.start()))
+        };
+        step.span_on(time.core).is_some() || in_step(slice(first)) || in_step(slice(last))
     };
     let ran = numbers(&ran);
     let from = match &ran {

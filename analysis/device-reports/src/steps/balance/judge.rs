@@ -198,7 +198,7 @@ fn compare<T>(
         let values: Vec<f64> = known.iter().map(|(_, value)| *value).collect();
         let median_ps = median(&values)?;
         let min_ps = values.iter().copied().reduce(f64::min)?;
-        let ((at, &(most, max_ps)), are_equal) = math::most(
+        let ((index, &(most, max_ps)), are_equal) = math::most(
             known.iter().enumerate(),
             |(_, known)| known.1,
             |(_, known)| name(known.0),
@@ -217,7 +217,7 @@ fn compare<T>(
                 name(most).clone()
             },
             imbalance_percent: Percent::ratio(max_ps - median_ps, median_ps),
-            z: scores(&values, whole).get(at).copied(),
+            z: scores(&values, whole).get(index).copied(),
             of,
         })
     };

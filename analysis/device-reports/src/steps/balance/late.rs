@@ -53,22 +53,26 @@ impl BalanceReport {
     /// the one that comes last changes.
     pub fn late(&self) -> Option<LateDevices<'_>> {
         let (first, _) = self.awaited()?;
-        let waits = |own: &DeviceLoad| own.of_window(own.skew_wait_ps);
-        let waits_long = |own| waits(own).is_some_and(|part| part >= self.least_wait);
-        self.devices.iter().find(|own| waits_long(own))?;
-        let works: Vec<f64> = self.devices.iter().filter_map(|own| own.work_ps).collect();
+        let waits = |device: &DeviceLoad| device.of_window(device.skew_wait_ps);
+        let waits_long = |device| waits(device).is_some_and(|part| part >= self.least_wait);
+        self.devices.iter().find(|device| waits_long(device))?;
+        let works: Vec<f64> = self
+            .devices
+            .iter()
+            .filter_map(|device| device.work_ps)
+            .collect();
         let middle = median(&works)?;
-        let excess = |own: &DeviceLoad| own.work_ps.map_or(0.0, |work| work - middle);
-        let is_late = |own: &&DeviceLoad| {
-            let as_awaited = own.awaited_ps >= first.awaited_ps.map(|time| time * AS_LATE);
-            let as_slow = first.is_straggler && own.is_straggler;
-            as_awaited || (as_slow && excess(own) >= excess(first) * AS_LATE)
+        let excess = |device: &DeviceLoad| device.work_ps.map_or(0.0, |work| work - middle);
+        let is_late = |device: &&DeviceLoad| {
+            let as_awaited = device.awaited_ps >= first.awaited_ps.map(|time| time * AS_LATE);
+            let as_slow = first.is_straggler && device.is_straggler;
+            as_awaited || (as_slow && excess(device) >= excess(first) * AS_LATE)
         };
         let together: Vec<&DeviceLoad> = self.devices.iter().filter(is_late).collect();
         let is_few = together.len() as f64 <= MOST_LATE * works.len() as f64;
         let devices = if is_few { together } else { vec![first] };
         let of = |devices: &mut dyn Iterator<Item = &DeviceLoad>| -> f64 {
-            devices.filter_map(|own| own.awaited_ps).sum()
+            devices.filter_map(|device| device.awaited_ps).sum()
         };
         let all = of(&mut self.devices.iter());
         let share = Percent(100.0 * of(&mut devices.iter().copied()) / all);

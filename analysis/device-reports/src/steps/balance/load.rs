@@ -197,8 +197,8 @@ pub(super) fn steps(
     devices: &DevicesReport,
     absent: &[Absence],
 ) -> Vec<StepLoad> {
-    let found = cx.report::<StepParts>().ok();
-    let counted = found
+    let parts = cx.report::<StepParts>().ok();
+    let counted = parts
         .iter()
         .flat_map(|report| &report.steps)
         .filter(|step| step.is_counted);

@@ -117,19 +117,19 @@ impl StepOpTimes {
             .take_while(|segment| segment.range.start < range.end);
         let mut by_label: BTreeMap<(LabelId, StepPart), Picos> = BTreeMap::new();
         for segment in inside {
-            let own = segment.range.intersect(range).unwrap_or_default().dur();
+            let taken = segment.range.intersect(range).unwrap_or_default().dur();
             *by_label
                 .entry((
                     model.slice(segment.slice).label_id(),
                     StepPart::of(&segment.class),
                 ))
-                .or_default() += own;
+                .or_default() += taken;
         }
         // Two programs may have ops of one name.
         let mut ops = BTreeMap::new();
-        for ((label, part), own) in by_label {
+        for ((label, part), taken) in by_label {
             *ops.entry((model.str(model.label(label).name).to_owned(), part))
-                .or_default() += own;
+                .or_default() += taken;
         }
         *known = Some(OnCore {
             time_ps,

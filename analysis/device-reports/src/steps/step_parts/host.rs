@@ -83,13 +83,13 @@ impl<'a> HostPhases<'a> {
         let mut left = range.dur();
         let mut out = Vec::new();
         for (phase, events) in HostPhase::ALL.into_iter().zip(events) {
-            let own: IntervalSet = events.into_iter().collect();
+            let phase_set: IntervalSet = events.into_iter().collect();
             let time = if phase == HostPhase::Other {
                 left
             } else {
-                own.subtract(&before).measure()
+                phase_set.subtract(&before).measure()
             };
-            before = before.union(&own);
+            before = before.union(&phase_set);
             left -= time;
             out.push((phase, time));
         }

@@ -159,12 +159,12 @@ impl StepPartsReport {
         let steps = self.classes.iter().map(|class| class.steps).sum::<usize>();
         let mean = |is_meant: &dyn Fn(&PartTimes) -> bool| {
             let of_class = |class: &ClassParts| {
-                let parts = class.parts.iter().filter(|own| is_meant(own));
-                class.steps as f64 * parts.map(|own| own.cores_mean_ps).sum::<f64>()
+                let parts = class.parts.iter().filter(|row| is_meant(row));
+                class.steps as f64 * parts.map(|row| row.cores_mean_ps).sum::<f64>()
             };
             self.classes.iter().map(of_class).sum::<f64>() / steps as f64
         };
-        (steps > 0).then(|| (mean(&|own| own.part == part), mean(&|_| true)))
+        (steps > 0).then(|| (mean(&|row| row.part == part), mean(&|_| true)))
     }
 }
 
@@ -276,14 +276,14 @@ pub fn spans_on(
     core: GroupId,
 ) -> Vec<(usize, TimeRange)> {
     let on_core = |(index, step): (usize, &Step)| {
-        let own = step.span_on(core).map(|span| span.measured);
+        let own_span = step.span_on(core).map(|span| span.measured);
         let by_host = || {
             step.range()
                 .filter(|_| steps.source == StepSource::HostAnnotations)
         };
         Some((
             index,
-            own.or_else(|| by_host().map(|range| shifted(whole.model, core, range)))?,
+            own_span.or_else(|| by_host().map(|range| shifted(whole.model, core, range)))?,
         ))
     };
     steps.steps.iter().enumerate().filter_map(on_core).collect()

@@ -231,7 +231,7 @@ pub(super) fn divide(
             .iter()
             .map(|range| (*range, StepPart::ExposedComm)),
     );
-    let until = |at: Timestamp| match cuts.binary_search(&at) {
+    let until = |time: Timestamp| match cuts.binary_search(&time) {
         Ok(index) => ops[index].plus(&comm[index]),
         Err(_) => TimeByPart::default(), // Unreachable: every start and end is a cut.
     };

@@ -21,7 +21,9 @@ impl Analysis for Steps {
         report.steps.retain(|step| match cx.scope {
             Scope::WholeTrace => true,
             // A step that a border cuts is none of the range: what is inside is not what a step takes.
-            Scope::Range(range) => step.range().is_some_and(|own| range.encloses(own)),
+            Scope::Range(range) => step
+                .range()
+                .is_some_and(|step_range| range.encloses(step_range)),
             Scope::Steps { first, last } => (first..=last).contains(&step.number),
         });
         report.summarise();

@@ -109,13 +109,13 @@ pub(super) fn in_steps(
         .or(group.events.first().map(|event| event.slice))?
         .track();
     let mut back = steps.back_from(step);
-    let own = back.next()?;
+    let step = back.next()?;
     let one = back.next()?;
     let two = back.next()?;
-    let own = TimeRange::new(own.start, group.start().max(own.start));
+    let step = TimeRange::new(step.start, group.start().max(step.start));
     let model = cx.model;
     let mut asked: Vec<(LabelId, usize, SliceRef<'_>)> = Vec::new();
-    for (label, slice) in annotations(cx, track, own).into_iter().take(MAX_ASKED) {
+    for (label, slice) in annotations(cx, track, step).into_iter().take(MAX_ASKED) {
         let others = [(1, one), (2, two)].map(|(k, range)| {
             let first = starting(cx, track, range).find(|slice| slice.label_id() == label);
             Some((label, k, first?))
@@ -124,12 +124,12 @@ pub(super) fn in_steps(
         asked.extend(others.into_iter().flatten());
     }
     asked.sort_by_key(|(.., slice)| reading_order(slice));
-    let mut found: BTreeMap<LabelId, [BTreeMap<String, String>; 3]> = BTreeMap::new();
+    let mut values_by_label: BTreeMap<LabelId, [BTreeMap<String, String>; 3]> = BTreeMap::new();
     for (label, k, slice) in asked {
-        found.entry(label).or_default()[k] = values(slice);
+        values_by_label.entry(label).or_default()[k] = values(slice);
     }
     let mut changes = Vec::new();
-    for (label, [now, before, earlier]) in found {
+    for (label, [now, before, earlier]) in values_by_label {
         for (name, value) in now {
             if let Some(old) = before
                 .get(&name)

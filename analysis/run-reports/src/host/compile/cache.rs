@@ -42,9 +42,9 @@ impl CacheUses {
     /// What was found last in this span of a thread: what is compiled on the way comes before.
     pub(super) fn last_in(&self, track: TrackId, span: TimeRange) -> Option<CacheUse> {
         let uses = self.0.get(&track)?;
-        let end = uses.partition_point(|(at, _)| *at <= span.end);
-        let (at, used) = uses.get(end.checked_sub(1)?)?;
-        (*at >= span.start).then_some(*used)
+        let end = uses.partition_point(|(time, _)| *time <= span.end);
+        let (time, used) = uses.get(end.checked_sub(1)?)?;
+        (*time >= span.start).then_some(*used)
     }
 }
 

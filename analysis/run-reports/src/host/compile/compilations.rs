@@ -171,11 +171,11 @@ impl CompilationContext<'_> {
         self.cache.last_in(track, span)
     }
 
-    fn called_before(&self, function: &str, at: Timestamp) -> bool {
+    fn called_before(&self, function: &str, time: Timestamp) -> bool {
         let calls = self.calls.get(function);
         calls
             .and_then(|calls| calls.first())
-            .is_some_and(|call| call.range().end <= at)
+            .is_some_and(|call| call.range().end <= time)
     }
 }
 
@@ -221,9 +221,9 @@ const PHASES: [HostClass; 4] = [
 pub(super) fn exclusive(when: impl Fn(HostClass) -> IntervalSet) -> ([Picos; 4], IntervalSet) {
     let mut all = IntervalSet::new();
     let phases = PHASES.map(|class| {
-        let own = when(class);
-        let time = own.subtract(&all).measure();
-        all = all.union(&own);
+        let of_class = when(class);
+        let time = of_class.subtract(&all).measure();
+        all = all.union(&of_class);
         time
     });
     (phases, all)
@@ -370,17 +370,18 @@ fn judge(
     if row.again.is_none() || is_same {
         return;
     }
-    let found = ids
+    let change = ids
         .and_then(|(a, b)| shapes::between_programs(&around.cx, &around.ops, a, b))
         .or_else(|| {
-            let found = annotations::event_arguments(group, earlier?, &around.labels_with_shapes)?;
-            Some((ChangeSource::EventArguments, found))
+            let changes =
+                annotations::event_arguments(group, earlier?, &around.labels_with_shapes)?;
+            Some((ChangeSource::EventArguments, changes))
         })
         .or_else(|| {
-            let found = annotations::in_steps(&around.cx, &around.steps, row.place?, group)?;
-            Some((ChangeSource::Annotation, found))
+            let changes = annotations::in_steps(&around.cx, &around.steps, row.place?, group)?;
+            Some((ChangeSource::Annotation, changes))
         });
-    if let Some((source, changes)) = found {
+    if let Some((source, changes)) = change {
         row.changed_in = Some(source);
         row.changes = changes;
         row.changes.truncate(MAX_CHANGES);

@@ -82,7 +82,7 @@ pub(super) fn functions(
     compilations: &[Compilation],
 ) -> Vec<CompiledFunction> {
     let by_function = grouped(groups.iter().map(|group| (&*group.function, group)));
-    let own = grouped(
+    let compiled = grouped(
         compilations
             .iter()
             .map(|compilation| (&*compilation.function, compilation)),
@@ -90,8 +90,11 @@ pub(super) fn functions(
     let mut out: Vec<CompiledFunction> = by_function
         .into_iter()
         .map(|(function, groups)| {
-            let own = own.get(function).map(Vec::as_slice).unwrap_or_default();
-            row(around, function, &groups, own)
+            let compilations = compiled
+                .get(function)
+                .map(Vec::as_slice)
+                .unwrap_or_default();
+            row(around, function, &groups, compilations)
         })
         .collect();
     let known: Vec<String> = out.iter().filter_map(|row| row.module.clone()).collect();
@@ -114,7 +117,7 @@ fn row(
     around: &CompilationContext<'_>,
     function: &str,
     groups: &[&EventGroup<'_>],
-    own: &[&Compilation],
+    compilations: &[&Compilation],
 ) -> CompiledFunction {
     let events = groups
         .iter()
@@ -126,7 +129,7 @@ fn row(
         .as_deref()
         .map(|module| around.programs.of(module))
         .unwrap_or_default();
-    let changed = own
+    let changed = compilations
         .iter()
         .find(|compilation| !compilation.changes.is_empty());
     let uses: Vec<CacheUse> = groups
@@ -141,8 +144,8 @@ fn row(
         function: function.to_owned(),
         cache_hits: used(CacheUse::Hit),
         cache_misses: used(CacheUse::Miss),
-        compilations: own.len() as u64,
-        recompilations: own
+        compilations: compilations.len() as u64,
+        recompilations: compilations
             .iter()
             .filter(|compilation| compilation.again.is_some())
             .count() as u64,
@@ -150,7 +153,7 @@ fn row(
         programs: programs.iter().map(ProgramRuns::count).collect(),
         wall_ps: all.measure(),
         exposed_ps: exposed(around.running.as_ref(), &all),
-        longest_ps: own
+        longest_ps: compilations
             .iter()
             .map(|compilation| compilation.compile_ps)
             .max()
@@ -160,8 +163,8 @@ fn row(
             .usual_ps
             .and_then(|usual| all.measure().fraction_of(usual)),
         first_ps: all.ranges().first().map(|range| range.start),
-        last_ps: own.last().map(|compilation| compilation.start_ps),
-        ops_alike_percent: own
+        last_ps: compilations.last().map(|compilation| compilation.start_ps),
+        ops_alike_percent: compilations
             .iter()
             .find_map(|compilation| compilation.ops_alike_percent),
         changed_in: changed.and_then(|compilation| compilation.changed_in),

@@ -116,7 +116,7 @@ impl LazyTensors {
         let of = |role| {
             events
                 .iter()
-                .filter(move |(own, _)| *own == role)
+                .filter(move |(of_event, _)| *of_event == role)
                 .map(|(_, slice)| slice)
         };
         // `StepMarker` alone can also be the name of a user's annotation.

@@ -34,7 +34,7 @@ pub(super) fn facts(group: &EventGroup<'_>) -> LoggedFacts {
     let is_log = group
         .call
         .is_some_and(|call| pjit_function(call.name()).is_none());
-    let mut found = LoggedFacts {
+    let mut facts = LoggedFacts {
         is_log,
         ..LoggedFacts::default()
     };
@@ -43,28 +43,28 @@ pub(super) fn facts(group: &EventGroup<'_>) -> LoggedFacts {
         .iter()
         .find(|event| event.class == HostClass::Compile);
     let Some(event) = compiled.filter(|_| is_log) else {
-        return found;
+        return facts;
     };
     for arg in event.slice.args().unwrap_or_default() {
         let ArgValue::Text(text) = arg.value else {
             continue;
         };
         match arg.name.as_str() {
-            "cache" if text == "hit" => found.cache = Some(CacheUse::Hit),
-            "cache" => found.cache = Some(CacheUse::Miss),
-            "reason" => found.reason = Some(text),
-            "cache_key" => found.cache_key = Some(text),
+            "cache" if text == "hit" => facts.cache = Some(CacheUse::Hit),
+            "cache" => facts.cache = Some(CacheUse::Miss),
+            "reason" => facts.reason = Some(text),
+            "cache_key" => facts.cache_key = Some(text),
             name => {
                 if let Some(part) = name.strip_prefix("cache_key.") {
-                    found.key_parts.push(KeyPart {
+                    facts.key_parts.push(KeyPart {
                         part: part.to_owned(),
                         hash: text,
                     });
                 } else if name.starts_with("argument ") {
-                    found.arguments.push(text);
+                    facts.arguments.push(text);
                 }
             }
         }
     }
-    found
+    facts
 }

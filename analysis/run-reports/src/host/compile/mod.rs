@@ -142,11 +142,11 @@ fn report(cx: &Context<'_>, events: &CompileEvents<'_>, window: TimeRange) -> Co
     let ([compile, lower, trace, load], all) =
         compilations::exclusive(|class| events.when(class).collect());
     let wall = all.measure();
-    let found = events
+    let has_compilations = events
         .phases
         .iter()
         .any(|event| event.class == HostClass::Compile);
-    let is_seen = found || wall > Picos::ZERO;
+    let is_seen = has_compilations || wall > Picos::ZERO;
     let when_found = |time: Picos| is_seen.then_some(time);
     let running = program_times(cx, window);
     let execute: Picos = running.iter().map(IntervalSet::measure).sum();
@@ -176,7 +176,7 @@ fn report(cx: &Context<'_>, events: &CompileEvents<'_>, window: TimeRange) -> Co
     CompileReport {
         window_ps: length,
         statement: if is_recorded {
-            statement(found, &list, wall, length, share)
+            statement(has_compilations, &list, wall, length, share)
         } else {
             unknown(cx).to_owned()
         },
@@ -188,7 +188,7 @@ fn report(cx: &Context<'_>, events: &CompileEvents<'_>, window: TimeRange) -> Co
             .sum(),
         wall_ps: when_found(wall),
         share_percent: share.filter(|_| is_seen),
-        compile_ps: found.then_some(compile),
+        compile_ps: has_compilations.then_some(compile),
         lower_ps: recorded(lower),
         trace_ps: recorded(trace),
         load_ps: recorded(load),
@@ -196,7 +196,7 @@ fn report(cx: &Context<'_>, events: &CompileEvents<'_>, window: TimeRange) -> Co
         exposed_ps: compilations::exposed(around.running.as_ref(), &all).and_then(when_found),
         execute_mean_ps: mean.map(Picos::from_ps),
         threads,
-        notes: cache.statement(found).into_iter().collect(),
+        notes: cache.statement(has_compilations).into_iter().collect(),
         cache,
         functions,
         list,
@@ -207,20 +207,20 @@ fn report(cx: &Context<'_>, events: &CompileEvents<'_>, window: TimeRange) -> Co
 }
 
 fn statement(
-    found: bool,
+    has_compilations: bool,
     list: &[Compilation],
     wall: Picos,
     length: Picos,
     share: Option<Percent>,
 ) -> String {
-    if !found {
+    if !has_compilations {
         return "no compilation in the captured window".to_owned();
     }
-    let own: Picos = list.iter().map(|compilation| compilation.wall_ps).sum();
-    let others = if wall > own {
+    let listed: Picos = list.iter().map(|compilation| compilation.wall_ps).sum();
+    let others = if wall > listed {
         format!(
             ", {} of it in phases that belong to none of them",
-            wall - own
+            wall - listed
         )
     } else {
         String::new()

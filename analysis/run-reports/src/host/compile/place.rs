@@ -65,7 +65,7 @@ impl<'a> StepFinder<'a> {
             .iter()
             .enumerate()
             .rev()
-            .map(|(at, (_, step))| (step.number, at))
+            .map(|(index, (_, step))| (step.number, index))
             .collect();
         Self {
             steps,
@@ -74,14 +74,14 @@ impl<'a> StepFinder<'a> {
         }
     }
 
-    /// The position of `at`; `None` without steps.
-    pub fn place(&self, at: Timestamp) -> Option<CompilePlace> {
-        let begun = self.steps.partition_point(|(range, _)| range.start <= at);
+    /// The position of `time`; `None` without steps.
+    pub fn place(&self, time: Timestamp) -> Option<CompilePlace> {
+        let begun = self.steps.partition_point(|(range, _)| range.start <= time);
         let Some((range, step)) = begun.checked_sub(1).and_then(|last| self.steps.get(last)) else {
             return self.steps.first().map(|_| CompilePlace::BeforeSteps);
         };
         Some(match () {
-            () if range.contains(at) => CompilePlace::InStep(step.number),
+            () if range.contains(time) => CompilePlace::InStep(step.number),
             () if begun < self.steps.len() => CompilePlace::AfterStep(step.number),
             () => CompilePlace::AfterSteps,
         })
@@ -96,8 +96,8 @@ impl<'a> StepFinder<'a> {
 
     /// Spans of the steps up to the one with `number`, latest first.
     pub fn back_from(&self, number: u32) -> impl Iterator<Item = TimeRange> {
-        let at = self.by_number.get(&number);
-        self.steps[..at.map_or(0, |at| at + 1)]
+        let index = self.by_number.get(&number);
+        self.steps[..index.map_or(0, |index| index + 1)]
             .iter()
             .rev()
             .map(|(range, _)| *range)

@@ -45,11 +45,11 @@ impl ProgramTable {
             .zip(cx.model.program_ids())
             .map(|(program, id)| ((cx.model.str(program.name), program.id), id))
             .collect();
-        let mut found = device_runs(cx);
-        if found.is_empty() && ask_host {
-            found = host_runs(cx);
+        let mut runs_by_program = device_runs(cx);
+        if runs_by_program.is_empty() && ask_host {
+            runs_by_program = host_runs(cx);
         }
-        let mut runs: Vec<ProgramRuns> = found
+        let mut runs: Vec<ProgramRuns> = runs_by_program
             .into_iter()
             .map(|((module, id), mut begins)| {
                 begins.sort_unstable();
@@ -116,7 +116,7 @@ fn name_and_id(title: &str) -> (&str, Option<u64>) {
 }
 
 fn device_runs(cx: &Context<'_>) -> RunsByProgram {
-    let mut found = RunsByProgram::new();
+    let mut runs = RunsByProgram::new();
     for core in cx.tensor_cores() {
         let by_name = grouped(
             cx.programs_on_host(core)
@@ -125,13 +125,13 @@ fn device_runs(cx: &Context<'_>) -> RunsByProgram {
         );
         for (name, begins) in by_name {
             let (name, id) = name_and_id(name);
-            let most = found.entry((name.to_owned(), id)).or_default();
+            let most = runs.entry((name.to_owned(), id)).or_default();
             if begins.len() > most.len() {
                 *most = begins;
             }
         }
     }
-    found
+    runs
 }
 
 /// Maximum number of events of a run that are searched for its program.
@@ -146,7 +146,7 @@ fn host_runs(cx: &Context<'_>) -> RunsByProgram {
         .map(|(slice, run)| (run, slice))
         .collect();
     runs.sort_by_key(|(run, slice)| (*run, slice.start(), slice.id()));
-    let mut found = RunsByProgram::new();
+    let mut by_program = RunsByProgram::new();
     for run in runs.chunk_by(|a, b| a.0 == b.0) {
         let Some(begin) = run.first().map(|(_, slice)| slice.start()) else {
             continue;
@@ -159,11 +159,11 @@ fn host_runs(cx: &Context<'_>) -> RunsByProgram {
         match ops.map(|(_, slice)| *slice).find_map(program_in_args) {
             // Exports leave ids out, and names alone do not distinguish programs.
             Some((_, None)) => return RunsByProgram::new(),
-            Some(program) => found.entry(program).or_default().push(begin),
+            Some(program) => by_program.entry(program).or_default().push(begin),
             None => {}
         }
     }
-    found
+    by_program
 }
 
 fn program_in_args(slice: SliceRef<'_>) -> Option<(String, Option<u64>)> {
@@ -194,21 +194,21 @@ impl ProgramRuns {
         }
     }
 
-    /// Whether it ran before `at`.
-    pub fn ran_before(&self, at: Timestamp) -> bool {
-        self.begins.first().is_some_and(|&first| first < at)
+    /// Whether it ran before `time`.
+    pub fn ran_before(&self, time: Timestamp) -> bool {
+        self.begins.first().is_some_and(|&first| first < time)
     }
 
-    /// Its first execution at or after `at`.
-    pub fn next_run(&self, at: Timestamp) -> Option<Timestamp> {
+    /// Its first execution at or after `time`.
+    pub fn next_run(&self, time: Timestamp) -> Option<Timestamp> {
         self.begins
-            .get(self.begins.partition_point(|&begin| begin < at))
+            .get(self.begins.partition_point(|&begin| begin < time))
             .copied()
     }
 
-    /// Its last execution before `at`.
-    pub fn last_run(&self, at: Timestamp) -> Option<Timestamp> {
-        let before = self.begins.partition_point(|&begin| begin < at);
+    /// Its last execution before `time`.
+    pub fn last_run(&self, time: Timestamp) -> Option<Timestamp> {
+        let before = self.begins.partition_point(|&begin| begin < time);
         before
             .checked_sub(1)
             .and_then(|last| self.begins.get(last))

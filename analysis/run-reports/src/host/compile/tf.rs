@@ -88,8 +88,8 @@ pub(super) fn functions(model: &TraceModel, window: TimeRange) -> Vec<TfFunction
         })
         .collect();
     for (around, time) in inner {
-        if let Some((.., own)) = calls.get_mut(&around) {
-            *own = (*own - time).clamped();
+        if let Some((.., self_time)) = calls.get_mut(&around) {
+            *self_time = (*self_time - time).clamped();
         }
     }
     let mut functions: BTreeMap<&str, TfFunction> = BTreeMap::new();
@@ -126,12 +126,12 @@ pub fn needs_others(name: &str) -> bool {
 fn function_labels(model: &TraceModel) -> BTreeSet<LabelId> {
     let name = |id: LabelId| stripped(model.str(model.label(id).name));
     let is_call = |id: LabelId| model.str(model.label(id).name).contains(CALL);
-    let mut found: BTreeSet<LabelId> = model.label_ids().filter(|&id| is_call(id)).collect();
+    let mut labels: BTreeSet<LabelId> = model.label_ids().filter(|&id| is_call(id)).collect();
     if !model
         .label_ids()
         .any(|id| OF_TENSORFLOW.contains(&name(id)))
     {
-        return found;
+        return labels;
     }
     let mut firsts: Vec<Option<SliceRef<'_>>> = vec![None; model.labels().len()];
     for slice in host_threads(model).flat_map(|track| model.slices_on(track)) {
@@ -141,13 +141,13 @@ fn function_labels(model: &TraceModel) -> BTreeSet<LabelId> {
     }
     let mut firsts: Vec<SliceRef<'_>> = firsts.into_iter().flatten().collect();
     firsts.sort_by_key(reading_order);
-    found.extend(
+    labels.extend(
         firsts
             .into_iter()
             .filter(|&slice| call_of(slice).is_some())
             .map(SliceRef::label_id),
     );
-    found
+    labels
 }
 
 /// Mode and tracing count of a call.

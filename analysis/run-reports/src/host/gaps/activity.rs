@@ -78,7 +78,7 @@ impl EventKind {
 
     fn new(class: HostClass, name: &str) -> Self {
         use HostClass as H;
-        let own = match class {
+        let own_activity = match class {
             H::Trace | H::Lower | H::Compile => EventActivity::Always(IdleCause::Compile),
             H::Load | H::Cache => EventActivity::Load,
             H::Dispatch | H::Lazy => EventActivity::Always(IdleCause::Dispatch),
@@ -102,7 +102,7 @@ impl EventKind {
         .iter()
         .any(|start| called.starts_with(start));
         Self {
-            own,
+            own: own_activity,
             feeds: name.contains("InfeedEnqueue"),
             is_call,
             marks: false,
@@ -197,9 +197,9 @@ impl HostEventKinds {
         idle: &IntervalSet,
         worth: Picos,
     ) -> Vec<TimeRange> {
-        let may_begin = |at: Timestamp| {
+        let may_begin = |time: Timestamp| {
             let mut threads = self.threads.get(&host).into_iter().flatten();
-            threads.all(|thread| model.last_change(thread.track, at).is_some())
+            threads.all(|thread| model.last_change(thread.track, time).is_some())
         };
         let mut out: Vec<TimeRange> = Vec::new();
         for &span in idle.ranges() {

@@ -70,7 +70,7 @@ fn idle(
 /// Indices of the longest of them, in time order.
 fn longest(idle: &[IdleSpan]) -> Vec<usize> {
     let mut listed: Vec<usize> = (0..idle.len()).collect();
-    listed.sort_by_key(|&at| (Reverse(idle[at].range.dur()), at));
+    listed.sort_by_key(|&index| (Reverse(idle[index].range.dur()), index));
     listed.truncate(LISTED);
     listed.sort_unstable();
     listed
@@ -146,7 +146,11 @@ impl<'a> GapCollector<'a> {
             inside: None,
             spans: Vec::new(),
         };
-        let listed = listed.iter().rev().map(|at| idle.len() - at).collect();
+        let listed = listed
+            .iter()
+            .rev()
+            .map(|index| idle.len() - index)
+            .collect();
         idle.reverse();
         let mut watch = Self {
             model: cx.model,
@@ -172,17 +176,17 @@ impl<'a> GapCollector<'a> {
         self.queued = gap
             .before
             .and_then(|program| self.launch(program))
-            .filter(|(at, _)| *at < gap.range.end);
+            .filter(|(entered, _)| *entered < gap.range.end);
     }
 
     /// When a program entered the device's queue, and the event that queued it.
     fn launch(&self, program: SliceId) -> Option<(Timestamp, LabelId)> {
         let begins = &self.clocks.as_ref()?.launches_of(self.out.group)?.begins;
         let key = |program: SliceId| (self.model.slice(program).start(), program);
-        let found = begins
+        let index = begins
             .binary_search_by_key(&key(program), |pair| key(pair.program))
             .ok()?;
-        let host = self.model.slice(begins[found].host);
+        let host = self.model.slice(begins[index].host);
         Some((host.range().end, host.label_id()))
     }
 
@@ -215,7 +219,7 @@ impl<'a> GapCollector<'a> {
     /// The end of the explained part of a gap, given this host activity.
     fn until(&self, gap: &IdleSpan) -> Timestamp {
         self.queued
-            .map_or(gap.range.end, |(at, _)| at.max(gap.range.start))
+            .map_or(gap.range.end, |(entered, _)| entered.max(gap.range.start))
     }
 
     fn add(

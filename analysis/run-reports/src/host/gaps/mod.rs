@@ -60,13 +60,15 @@ impl Analysis for Gaps {
             .collect();
         // The devices of a host are adjacent.
         for cores in cores.chunk_by(|&one, &next| host(one) == host(next)) {
-            let own = host(cores[0]);
-            let worth = cx.fact::<HostEventKinds>().worth_skipping(model, own);
-            let mut found = devices_of(cx, own, cores, steps.as_deref(), worth)?;
-            for device in &mut found {
-                device.has_host = recorded.contains(&own);
+            let device_host = host(cores[0]);
+            let worth = cx
+                .fact::<HostEventKinds>()
+                .worth_skipping(model, device_host);
+            let mut of_host = devices_of(cx, device_host, cores, steps.as_deref(), worth)?;
+            for device in &mut of_host {
+                device.has_host = recorded.contains(&device_host);
             }
-            devices.append(&mut found);
+            devices.append(&mut of_host);
         }
         if devices.is_empty() {
             let what = "no device recorded a program execution here (line XLA Modules), so there is nothing between \

@@ -32,14 +32,14 @@ impl StepSums {
             causes: Vec::new(),
         };
         let mut coming: Vec<usize> = (0..spans.len()).collect();
-        coming.sort_unstable_by_key(|&at| Reverse(spans[at].1.start));
+        coming.sort_unstable_by_key(|&index| Reverse(spans[index].1.start));
         let mut latest = Timestamp::from_ps(i64::MIN);
         let by_begin = coming
             .iter()
             .rev()
-            .map(|&at| {
-                latest = latest.max(spans[at].1.end);
-                (at, latest)
+            .map(|&index| {
+                latest = latest.max(spans[index].1.end);
+                (index, latest)
             })
             .collect();
         Self {
@@ -52,18 +52,18 @@ impl StepSums {
     }
 
     /// The step that contains an instant; if several do, the first of the report.
-    pub fn at(&self, at: Timestamp) -> Option<u32> {
+    pub fn at(&self, time: Timestamp) -> Option<u32> {
         let begun = self
             .by_begin
-            .partition_point(|&(span, _)| self.spans[span].1.start <= at);
+            .partition_point(|&(span, _)| self.spans[span].1.start <= time);
         // If the latest end up to a step has passed, all steps before it have ended.
         let not_over = self.by_begin[..begun]
             .iter()
             .rev()
-            .take_while(|(_, latest)| *latest > at);
+            .take_while(|(_, latest)| *latest > time);
         let holding = not_over
             .map(|(span, _)| *span)
-            .filter(|&span| self.spans[span].1.contains(at));
+            .filter(|&span| self.spans[span].1.contains(time));
         holding.min().map(|span| self.spans[span].0)
     }
 
@@ -74,28 +74,31 @@ impl StepSums {
         label: Option<LabelId>,
         names: &mut ReportNames<'_>,
     ) {
-        while let Some(at) = self.coming.pop_if(|at| self.spans[*at].1.start < part.end) {
-            self.open.push((at, CauseTimes::default()));
+        while let Some(index) = self
+            .coming
+            .pop_if(|index| self.spans[*index].1.start < part.end)
+        {
+            self.open.push((index, CauseTimes::default()));
         }
         let spans = &self.spans;
         let out = &mut self.out;
-        self.open.retain_mut(|(at, tally)| {
-            let range = spans[*at].1;
+        self.open.retain_mut(|(index, tally)| {
+            let range = spans[*index].1;
             let is_open = range.end > part.start;
             match range.intersect(part) {
                 Some(both) if is_open => tally.add(cause, label, both.dur()),
                 _ => {}
             }
             if !is_open {
-                out[*at].causes = tally.causes(names);
+                out[*index].causes = tally.causes(names);
             }
             is_open
         });
     }
 
     pub fn finish(mut self, names: &mut ReportNames<'_>) -> Vec<StepGaps> {
-        for (at, tally) in self.open {
-            self.out[at].causes = tally.causes(names);
+        for (index, tally) in self.open {
+            self.out[index].causes = tally.causes(names);
         }
         self.out
     }
@@ -110,7 +113,7 @@ fn step_spans(
     let Some(steps) = steps.filter(|steps| steps.has_steps()) else {
         return Vec::new();
     };
-    let own = |step: &Step| {
+    let range_of = |step: &Step| {
         if steps.source == StepSource::HostAnnotations {
             return step.range();
         }
@@ -119,7 +122,7 @@ fn step_spans(
     steps
         .steps
         .iter()
-        .filter_map(|step| Some((step.number, own(step)?)))
+        .filter_map(|step| Some((step.number, range_of(step)?)))
         .collect()
 }
 

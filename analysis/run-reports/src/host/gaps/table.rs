@@ -157,22 +157,25 @@ impl GapsReport {
                 .flat_map(|device| &device.steps)
                 .map(|step| (step.step, step)),
         );
-        let mean = |own: &[&StepGaps], get: &dyn Fn(&StepGaps) -> Picos| {
-            mean(own.iter().map(|step| get(step)).sum(), own.len())
+        let mean = |of_step: &[&StepGaps], get: &dyn Fn(&StepGaps) -> Picos| {
+            mean(of_step.iter().map(|step| get(step)).sum(), of_step.len())
         };
         let table = Table::of("gap_steps", "Time without a program in each step", &steps)
             .measured("step", "Step", Unit::None, |(&number, _)| number)
-            .measured("length_ps", "Length", Unit::Picoseconds, |(_, own)| {
-                mean(own, &|step| step.length_ps)
+            .measured("length_ps", "Length", Unit::Picoseconds, |(_, of_step)| {
+                mean(of_step, &|step| step.length_ps)
             })
-            .measured("idle_ps", "No program", Unit::Picoseconds, |(_, own)| {
-                mean(own, &StepGaps::idle_ps)
-            });
+            .measured(
+                "idle_ps",
+                "No program",
+                Unit::Picoseconds,
+                |(_, of_step)| mean(of_step, &StepGaps::idle_ps),
+            );
         let has_host = self.devices.iter().any(|device| device.has_host);
-        with_causes(table, |(_, own), cause| {
+        with_causes(table, |(_, of_step), cause| {
             cause
                 .is_known(has_host)
-                .then(|| mean(own, &|step| step.time_ps(cause)))
+                .then(|| mean(of_step, &|step| step.time_ps(cause)))
         })
         .note("Means over the devices that ran the step, on the clock of the host.")
         .build()

@@ -144,12 +144,12 @@ impl<'a> InputWatch<'a> {
     /// The spans in which the step waits for input, and the events that show it.
     fn within(&self, step: &Step, range: TimeRange) -> InputWaits {
         let model = self.cx.model;
-        let own = step.spans.first().map(|span| model.host_of(span.group));
+        let device_host = step.spans.first().map(|span| model.host_of(span.group));
         let (mut spans, mut events) = (Vec::new(), BTreeMap::<String, Picos>::new());
         for &track in self
             .threads
             .iter()
-            .filter(|&&track| Some(model.host_of(model.track(track).group)) == own)
+            .filter(|&&track| Some(model.host_of(model.track(track).group)) == device_host)
         {
             let slices = || {
                 self.cx.watched(

@@ -74,10 +74,10 @@ impl Analysis for Input {
         let gaps = match cx.report::<Gaps>() {
             Ok(gaps) => gaps,
             Err(no_device) => {
-                let found = hosts::waits(cx, no_device)?;
+                let waits = hosts::waits(cx, no_device)?;
                 return Ok(InputReport {
-                    devices: found.hosts,
-                    steps: found.steps,
+                    devices: waits.hosts,
+                    steps: waits.steps,
                     transfers: transfers(cx),
                 });
             }
@@ -105,7 +105,7 @@ impl Analysis for Input {
                     .get(&step.step)
                     .into_iter()
                     .flatten()
-                    .find_map(|own| own.span_on(device.group));
+                    .find_map(|step| step.span_on(device.group));
                 let inside = span
                     .zip(infeed.as_ref())
                     .map(|(span, infeed)| infeed.measure_in(span.measured));
@@ -118,7 +118,10 @@ impl Analysis for Input {
                 by_step.entry(step.step).or_default().push(part);
             }
         }
-        let steps = by_step.into_values().filter_map(|own| mean(&own)).collect();
+        let steps = by_step
+            .into_values()
+            .filter_map(|of_step| mean(&of_step))
+            .collect();
         Ok(InputReport {
             devices,
             steps,
@@ -236,13 +239,13 @@ fn done<'a>(model: &'a TraceModel, begin: SliceRef<'a>) -> Option<SliceRef<'a>> 
 
 /// Published bandwidth between a host and the chips of `devices` (all of its devices if empty), and its name.
 fn link(cx: &Context<'_>, host: HostId, devices: &BTreeSet<i64>) -> Option<(f64, String)> {
-    let own: Vec<GroupId> = cx
+    let groups: Vec<GroupId> = cx
         .model
         .tensor_cores()
         .into_iter()
         .filter(|&core| cx.model.host_of(core) == host)
         .collect();
-    let device = own
+    let device = groups
         .iter()
         .find_map(|&core| cx.model.group(core).device.as_ref());
     let typed = device
@@ -250,7 +253,7 @@ fn link(cx: &Context<'_>, host: HostId, devices: &BTreeSet<i64>) -> Option<(f64,
         .and_then(Chip::named);
     let chip = typed.or_else(|| cx.options.chip())?;
     let count = if devices.is_empty() {
-        own.len()
+        groups.len()
     } else {
         devices.len()
     };

@@ -57,11 +57,11 @@ impl Annotations {
             let named = || phase_of_name(model.str(label.name), &cx.options.serving);
             labels.push(if is_op { None } else { named() });
         }
-        let mut found = Self::default();
+        let mut annotations = Self::default();
         let patterns = || cx.options.serving.iter();
         if labels.iter().all(Option::is_none) {
-            found.unmatched = patterns().map(ToString::to_string).collect();
-            return found;
+            annotations.unmatched = patterns().map(ToString::to_string).collect();
+            return annotations;
         }
         let phase_of = |label: LabelId| labels.get(label.index()).copied().flatten();
         let tracks = model.track_ids().filter(|&track| {
@@ -79,9 +79,10 @@ impl Annotations {
             .filter(|slice| named(*slice))
             .collect();
         let names: BTreeSet<&str> = events.iter().map(|slice| stripped(slice.name())).collect();
-        let is_there = |own: &&ServingPattern| names.iter().any(|name| glob(&own.pattern, name));
-        let unmatched = patterns().filter(|own| !is_there(own));
-        found.unmatched = unmatched.map(ToString::to_string).collect();
+        let is_there =
+            |pattern: &&ServingPattern| names.iter().any(|name| glob(&pattern.pattern, name));
+        let unmatched = patterns().filter(|pattern| !is_there(pattern));
+        annotations.unmatched = unmatched.map(ToString::to_string).collect();
         // A compressed export can only be read forwards.
         events.sort_by_key(|slice| (slice.track(), slice.start(), slice.id()));
         for slice in events {
@@ -92,23 +93,23 @@ impl Annotations {
             if let Some((annotation, by)) = annotation(cx, slice, named) {
                 let is_certain = matches!(named, NamedPhase::ByUser(_) | NamedPhase::ByServer)
                     || !annotation.ids.is_empty();
-                found.is_serving |= is_certain || annotation.phase == ServingPhase::Prefill;
+                annotations.is_serving |= is_certain || annotation.phase == ServingPhase::Prefill;
                 *read
                     .entry((plain(slice.name()), annotation.phase, by))
                     .or_default() += 1;
-                found.all.push(annotation);
+                annotations.all.push(annotation);
             } else {
                 without_id.insert(label);
             }
         }
-        found.all.sort_by_key(|annotation| {
+        annotations.all.sort_by_key(|annotation| {
             (
                 annotation.range.start,
                 annotation.range.end,
                 annotation.phase,
             )
         });
-        found.read = read
+        annotations.read = read
             .into_iter()
             .map(|((name, phase, by), count)| ServingAnnotation {
                 name,
@@ -117,8 +118,8 @@ impl Annotations {
                 count,
             })
             .collect();
-        largest_first(&mut found.read, |row| row.count, |row| &row.name);
-        found
+        largest_first(&mut annotations.read, |row| row.count, |row| &row.name);
+        annotations
     }
 }
 
@@ -172,7 +173,7 @@ fn annotation(
     } else {
         Vec::new()
     };
-    let found = Annotation {
+    let annotation = Annotation {
         source: source_of(cx, slice),
         track: slice.track(),
         slice: slice.id(),
@@ -189,7 +190,7 @@ fn annotation(
         is_mixed: false,
         batch: text(&[BATCH]),
     };
-    Some((found, by))
+    Some((annotation, by))
 }
 
 /// A batch of a server that names the number of its tokens at most: one for each request are decoded, and several of a

@@ -26,9 +26,9 @@ pub(super) struct CacheReads {
 
 /// What the kernels of each program read of a cache, by name of the program.
 pub(super) fn cache_reads(cx: &Context<'_>) -> BTreeMap<String, CacheReads> {
-    let mut found: BTreeMap<String, CacheReads> = BTreeMap::new();
+    let mut by_program: BTreeMap<String, CacheReads> = BTreeMap::new();
     let Ok(report) = cx.report::<Kernels>() else {
-        return found;
+        return by_program;
     };
     for cost in &report.costs {
         let Some(bytes) = cost.cache_bytes else {
@@ -37,15 +37,17 @@ pub(super) fn cache_reads(cx: &Context<'_>) -> BTreeMap<String, CacheReads> {
         let runs = cost.occurrences as f64;
         let all = bytes as f64 * runs;
         let declared = cost.declared_bytes.map(|bytes| bytes as f64 * runs);
-        let reads = found.entry(cost.program.to_string()).or_insert(CacheReads {
-            declared: Some(0.0),
-            ..CacheReads::default()
-        });
+        let reads = by_program
+            .entry(cost.program.to_string())
+            .or_insert(CacheReads {
+                declared: Some(0.0),
+                ..CacheReads::default()
+            });
         reads.shapes = Some(reads.shapes.unwrap_or(0.0) + all);
         reads.is_limit |= cost.limit == CostLimit::AtMost;
         reads.declared = reads.declared.zip(declared).map(|(a, b)| a + b);
     }
-    found
+    by_program
 }
 
 impl CacheReads {

@@ -289,7 +289,7 @@ fn by_phase(
     }
     for (source, host) in hosts {
         let those = of_host.get(source).map_or(&[][..], Vec::as_slice);
-        for (at, step) in cx.watched(host.steps.iter().enumerate()) {
+        for (index, step) in cx.watched(host.steps.iter().enumerate()) {
             // They are sorted by start.
             let before = |time: Timestamp| those.partition_point(|one| one.range.start < time);
             let inside = &those[before(step.range.start)..before(step.range.end)];
@@ -301,7 +301,7 @@ fn by_phase(
             let step = step.range;
             let times = phases.entry(phase).or_default();
             times.steps.push(step.dur().as_ps_f64());
-            let next = host.steps.get(at + 1);
+            let next = host.steps.get(index + 1);
             let next = next.map(|next| next.range.start - step.start);
             times.to_next.extend(next.map(Picos::as_ps_f64));
             times.counted += usize::from(tokens.is_some());
@@ -355,8 +355,8 @@ fn phase<'a>(inside: impl Iterator<Item = &'a Annotation>) -> (&'static str, Opt
     }
     let without_ids = batches.remove(&BTreeSet::new());
     let mut named = batches.into_values();
-    let named = named.try_fold(None, |sum: Option<u64>, own| {
-        let sum = sum.unwrap_or(0).checked_add(own?)?;
+    let named = named.try_fold(None, |sum: Option<u64>, tokens| {
+        let sum = sum.unwrap_or(0).checked_add(tokens?)?;
         Some(Some(sum))
     });
     let tokens = match (without_ids, named) {

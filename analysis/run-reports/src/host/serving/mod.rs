@@ -64,11 +64,15 @@ impl Analysis for Serving {
 
     fn run(cx: &Context<'_>) -> Result<ServingReport> {
         let scope = cx.host_window()?;
-        let found = Annotations::find(cx);
-        let served: &[Annotation] = if found.is_serving { &found.all } else { &[] };
+        let annotations = Annotations::find(cx);
+        let served: &[Annotation] = if annotations.is_serving {
+            &annotations.all
+        } else {
+            &[]
+        };
         let engine = engine_steps::engine_steps(cx, served, scope)?;
-        if !found.is_serving && engine.is_none() {
-            let unmatched = match found.unmatched.join(" ") {
+        if !annotations.is_serving && engine.is_none() {
+            let unmatched = match annotations.unmatched.join(" ") {
                 none if none.is_empty() => none,
                 patterns => format!("; no event of a host matches {patterns}"),
             };
@@ -110,13 +114,13 @@ impl Analysis for Serving {
             steps,
             idle,
             reads: reads::reads(cx)?,
-            annotations: if found.is_serving {
-                found.read.clone()
+            annotations: if annotations.is_serving {
+                annotations.read.clone()
             } else {
                 Vec::new()
             },
             is_simulated: cx.model.simulator().is_some(),
-            unmatched_patterns: found.unmatched.clone(),
+            unmatched_patterns: annotations.unmatched.clone(),
             program_ps: programs.all,
             other_program_ps: programs.other(),
             queue_of_first_token_percent: shares(&requests, |one| {

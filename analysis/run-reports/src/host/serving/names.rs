@@ -63,8 +63,8 @@ const FILLERS: [&str; 18] = [
 /// Python tracer and events of the runtime are none: the former have the names of functions, not of phases.
 pub(super) fn phase_of_name(name: &str, patterns: &[ServingPattern]) -> Option<NamedPhase> {
     let name = stripped(name);
-    let by_user = patterns.iter().find(|own| glob(&own.pattern, name));
-    if let Some(phase) = by_user.and_then(|own| ServingPhase::named(&own.phase)) {
+    let by_user = patterns.iter().find(|pattern| glob(&pattern.pattern, name));
+    if let Some(phase) = by_user.and_then(|pattern| ServingPhase::named(&pattern.phase)) {
         return Some(NamedPhase::ByUser(phase));
     }
     if name.starts_with('$') || classify(name) != HostClass::User {

@@ -30,7 +30,7 @@ fn is_parameter(name: &str) -> bool {
 
 /// Bytes in HBM of weights and of parameters that are updated, by program.
 pub(super) fn parameter_bytes(cx: &Context<'_>) -> BTreeMap<Arc<str>, (u64, u64)> {
-    let mut found: BTreeMap<Arc<str>, BTreeMap<String, Parameter>> = BTreeMap::new();
+    let mut by_program: BTreeMap<Arc<str>, BTreeMap<String, Parameter>> = BTreeMap::new();
     let Ok(ops) = cx.report::<Ops>() else {
         return BTreeMap::new();
     };
@@ -39,19 +39,20 @@ pub(super) fn parameter_bytes(cx: &Context<'_>) -> BTreeMap<Arc<str>, (u64, u64)
         let Some(module) = text.and_then(|text| HloModule::from_text(cx.model.str(text))) else {
             continue;
         };
-        let parameters = found.entry(Arc::clone(&row.program)).or_default();
+        let parameters = by_program.entry(Arc::clone(&row.program)).or_default();
         add(row, &module, parameters);
     }
-    let sums = found.into_iter().map(|(program, parameters)| {
+    let sums = by_program.into_iter().map(|(program, parameters)| {
         let sum = |is_updated: bool| {
-            let own = parameters
+            let of_sort = parameters
                 .values()
                 .filter(|one| one.is_updated == is_updated);
-            own.map(|one| match one.read {
-                Some(read) if !is_updated => read.min(one.bytes),
-                _ => one.bytes,
-            })
-            .fold(0_u64, u64::saturating_add)
+            of_sort
+                .map(|one| match one.read {
+                    Some(read) if !is_updated => read.min(one.bytes),
+                    _ => one.bytes,
+                })
+                .fold(0_u64, u64::saturating_add)
         };
         (program, (sum(false), sum(true)))
     });
@@ -59,7 +60,7 @@ pub(super) fn parameter_bytes(cx: &Context<'_>) -> BTreeMap<Arc<str>, (u64, u64)
 }
 
 /// Adds the parameters that an op reads.
-fn add(row: &OpRow, module: &HloModule, found: &mut BTreeMap<String, Parameter>) {
+fn add(row: &OpRow, module: &HloModule, parameters: &mut BTreeMap<String, Parameter>) {
     let Some(op) = module.last().and_then(|last| module.instruction(last)) else {
         return;
     };
@@ -81,10 +82,12 @@ fn add(row: &OpRow, module: &HloModule, found: &mut BTreeMap<String, Parameter>)
         let Some(bytes) = array.bytes() else {
             continue;
         };
-        let one = found.entry(operand.name.to_string()).or_insert(Parameter {
-            read: Some(0),
-            ..Parameter::default()
-        });
+        let one = parameters
+            .entry(operand.name.to_string())
+            .or_insert(Parameter {
+                read: Some(0),
+                ..Parameter::default()
+            });
         one.bytes = one.bytes.max(bytes);
         one.read = one
             .read

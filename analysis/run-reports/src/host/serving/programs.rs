@@ -38,7 +38,7 @@ impl PhasePrograms {
         let phases =
             [ServingPhase::Prefill, ServingPhase::Decode].map(|phase| (phase, open(phase)));
         let clocks = cx.scoped(Scope::WholeTrace).report::<Clocks>().ok();
-        let mut found = Self::default();
+        let mut times = Self::default();
         for core in cx.tensor_cores() {
             let Some(window) = cx.window(core)? else {
                 continue;
@@ -54,20 +54,20 @@ impl PhasePrograms {
                     continue;
                 }
                 let time = program.measured_dur();
-                found.all += time;
+                times.all += time;
                 let launched = launches
                     .get(&program.id())
                     .map_or(on_host.start, |&host| cx.model.slice(host).start());
                 if let Some(phase) =
                     phase_of_program(program.name()).or_else(|| only_open(&phases, launched))
                 {
-                    let sum = found.by_phase.entry(phase).or_default();
+                    let sum = times.by_phase.entry(phase).or_default();
                     sum.count += 1;
                     sum.time += time;
                 }
             }
         }
-        Ok(found)
+        Ok(times)
     }
 
     pub fn of(&self, phase: ServingPhase) -> Option<PhaseSum> {
@@ -81,13 +81,13 @@ impl PhasePrograms {
 }
 
 /// The phase that is open at an instant, if it is the only one.
-fn only_open(phases: &[(ServingPhase, IntervalSet)], at: Timestamp) -> Option<ServingPhase> {
+fn only_open(phases: &[(ServingPhase, IntervalSet)], time: Timestamp) -> Option<ServingPhase> {
     let contains = |set: &IntervalSet| {
-        let begun = set.ranges().partition_point(|range| range.start <= at);
+        let begun = set.ranges().partition_point(|range| range.start <= time);
         begun
             .checked_sub(1)
             .and_then(|last| set.ranges().get(last))
-            .is_some_and(|range| range.contains(at))
+            .is_some_and(|range| range.contains(time))
     };
     let mut open = phases
         .iter()

@@ -40,7 +40,7 @@ pub(super) fn reads(cx: &Context<'_>) -> Result<Vec<ProgramReads>> {
         .program_ids()
         .map(|id| (cx.model.program_title(id), id))
         .collect();
-    let mut found: BTreeMap<ProgramId, Runs> = BTreeMap::new();
+    let mut by_program: BTreeMap<ProgramId, Runs> = BTreeMap::new();
     for core in cx.tensor_cores() {
         let Some(window) = cx.window(core)? else {
             continue;
@@ -50,21 +50,21 @@ pub(super) fn reads(cx: &Context<'_>) -> Result<Vec<ProgramReads>> {
             let Some(&id) = id.filter(|_| counts(cx, window, program)) else {
                 continue;
             };
-            let runs = found.entry(id).or_default();
+            let runs = by_program.entry(id).or_default();
             runs.count += 1;
             runs.time += program.measured_dur();
             runs.peaks.get_or_insert_with(|| cx.peaks(core));
         }
     }
     // Programs without products choose tokens, select rows or copy: what they read are inputs, not weights.
-    found.retain({
+    by_program.retain({
         let with_products = with_products(cx);
         move |id, _| with_products.contains(id)
     });
     let mut caches = cache::cache_reads(cx);
     // Only where a program is missing: the texts of all ops are taken apart.
     let texts = LazyCell::new(|| op_texts::parameter_bytes(cx));
-    let mut rows: Vec<(Picos, ProgramReads)> = found
+    let mut rows: Vec<(Picos, ProgramReads)> = by_program
         .into_iter()
         .filter_map(|(id, runs)| {
             let title = cx.model.program_title(id);

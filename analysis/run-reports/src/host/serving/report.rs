@@ -74,7 +74,7 @@ impl TimeDistribution {
     pub(super) fn of(mut times: Vec<f64>) -> Option<Self> {
         times.sort_by(f64::total_cmp);
         let at_least =
-            |count: usize, at: f64| of_sorted(&times, at).filter(|_| times.len() >= count);
+            |count: usize, share: f64| of_sorted(&times, share).filter(|_| times.len() >= count);
         Some(Self {
             count: times.len(),
             mean_ps: times.iter().sum::<f64>() / times.len() as f64,

@@ -29,26 +29,28 @@ pub(super) fn requests(
     let mut spans: BTreeMap<RequestKey<'_>, Vec<RequestSpan>> = BTreeMap::new();
     let mut in_batches: BTreeMap<(RequestKey<'_>, &str), usize> = BTreeMap::new();
     for annotation in all {
-        for (at, id) in annotation.ids.iter().enumerate() {
-            let tokens = annotation.tokens.get(at).copied();
+        for (index, id) in annotation.ids.iter().enumerate() {
+            let tokens = annotation.tokens.get(index).copied();
             let key = (annotation.source, id.as_str());
-            let own = spans.entry(key).or_default();
+            let of_request = spans.entry(key).or_default();
             if let Some(batch) = &annotation.batch {
-                let first = *in_batches.entry((key, batch)).or_insert(own.len());
-                if let Some(span) = own.get_mut(first) {
+                let first = *in_batches.entry((key, batch)).or_insert(of_request.len());
+                if let Some(span) = of_request.get_mut(first) {
                     span.range = span.range.hull(annotation.range);
                     continue;
                 }
             }
             // After its first token, a request gets one in each batch.
-            let is_decoded =
-                annotation.is_mixed && own.iter().any(|span| span.phase == ServingPhase::Decode);
+            let is_decoded = annotation.is_mixed
+                && of_request
+                    .iter()
+                    .any(|span| span.phase == ServingPhase::Decode);
             let (phase, tokens) = if is_decoded {
                 (ServingPhase::Decode, Some(1))
             } else {
                 (phase_in_batch(annotation.phase, tokens), tokens)
             };
-            own.push(RequestSpan {
+            of_request.push(RequestSpan {
                 phase,
                 range: annotation.range,
                 tokens,
@@ -83,10 +85,10 @@ fn request(id: &str, spans: &[RequestSpan], prefills: &MeasureIndex) -> Option<S
         .iter()
         .map(|span| span.range)
         .reduce(TimeRange::hull)?;
-    let own = hull(ServingPhase::Request);
+    let request = hull(ServingPhase::Request);
     let queue = hull(ServingPhase::Queue);
     let prefill = hull(ServingPhase::Prefill).filter(|_| !spans.iter().any(|span| span.is_unclear));
-    let arrival = own.or(queue).map(|span| span.start);
+    let arrival = request.or(queue).map(|span| span.start);
     let queue_ps = match queue {
         Some(_) => Some(
             of(ServingPhase::Queue)
@@ -94,9 +96,9 @@ fn request(id: &str, spans: &[RequestSpan], prefills: &MeasureIndex) -> Option<S
                 .collect::<IntervalSet>()
                 .measure(),
         ),
-        None => own
+        None => request
             .zip(prefill)
-            .map(|(own, prefill)| (prefill.start - own.start).clamped()),
+            .map(|(request, prefill)| (prefill.start - request.start).clamped()),
     };
     let decode = prefill
         .zip(hull(ServingPhase::Decode))
@@ -129,7 +131,7 @@ fn request(id: &str, spans: &[RequestSpan], prefills: &MeasureIndex) -> Option<S
         per_token_ps: decode_ps
             .zip(decode_tokens.filter(|&tokens| tokens > 0))
             .map(|(decode, tokens)| decode.as_ps_f64() / tokens as f64),
-        latency_ps: own.map(TimeRange::dur),
+        latency_ps: request.map(TimeRange::dur),
         prefill_stall_ps: decode.map(stall),
         spans: spans.iter().map(|span| (span.phase, span.range)).collect(),
         slice: spans
@@ -152,7 +154,7 @@ fn tokens<'a>(spans: impl Iterator<Item = &'a RequestSpan>) -> Option<u64> {
 /// The batches that begin in `scope`, by phase and number of requests.
 pub(super) fn batches(all: &[Annotation], scope: TimeRange) -> Vec<BatchSize> {
     let mut batches: BTreeMap<(SourceId, Option<&str>, usize), Batch> = BTreeMap::new();
-    for (at, annotation) in all.iter().enumerate() {
+    for (index, annotation) in all.iter().enumerate() {
         let is_batch = annotation.phase == ServingPhase::Batch
             || annotation.batch.is_some()
             || annotation.requests > 1
@@ -165,7 +167,7 @@ pub(super) fn batches(all: &[Annotation], scope: TimeRange) -> Vec<BatchSize> {
         let key = (
             annotation.source,
             batch,
-            if batch.is_some() { 0 } else { at },
+            if batch.is_some() { 0 } else { index },
         );
         let entry = batches.entry(key).or_insert_with(|| Batch {
             range: annotation.range,
@@ -219,11 +221,11 @@ pub(super) fn latencies(requests: &[ServedRequest]) -> Vec<ServingLatency> {
         ("time per output token", |request| request.per_token_ps),
         ("latency", |request| ps(request.latency_ps)),
     ];
-    let found = kinds.into_iter().filter_map(|(name, of)| {
+    let latencies = kinds.into_iter().filter_map(|(name, of)| {
         Some(ServingLatency {
             name,
             time: TimeDistribution::of(requests.iter().filter_map(of).collect())?,
         })
     });
-    found.collect()
+    latencies.collect()
 }

@@ -66,7 +66,7 @@ impl CaptureFacts {
             }
         }
         let mut before = None;
-        for (at, core) in cx.tensor_cores().into_iter().enumerate() {
+        for (index, core) in cx.tensor_cores().into_iter().enumerate() {
             let group = model.group(core);
             if before.replace(group.source) != Some(group.source) {
                 facts.room = MAX_FACTS;
@@ -76,7 +76,12 @@ impl CaptureFacts {
                 |value: &ArgValue| !matches!(value, ArgValue::Opaque(_) | ArgValue::Null);
             for (name, value) in group.facts.iter().filter(|(_, value)| is_shown(value)) {
                 let value = Cow::Owned(value.to_string());
-                facts.add((true, at), model.str(group.name), model.str(*name), value);
+                facts.add(
+                    (true, index),
+                    model.str(group.name),
+                    model.str(*name),
+                    value,
+                );
             }
         }
         let FactCollector {

@@ -242,12 +242,12 @@ impl CaptureRows {
             .into_iter()
             .find_map(|core| Chip::named(model.group(core).device.as_ref()?.type_name.as_deref()?));
         let chip = options.chip().or(typed);
-        let at = chip.and_then(|chip| CHIPS.iter().position(|id| *id == chip.id));
+        let column = chip.and_then(|chip| CHIPS.iter().position(|id| *id == chip.id));
         let rows = ROWS.iter().map(|known| CaptureRow {
             row: known.row,
             shows: known.shows,
             events: known.is.events(model),
-            on_chip: at.and_then(|at| known.on.get(at)).copied(),
+            on_chip: column.and_then(|column| known.on.get(column)).copied(),
             by: known.by,
             since: known.since,
         });

@@ -41,9 +41,12 @@ impl MeasuredShare {
 /// include idle time.
 pub(super) fn metric(cx: &Context<'_>, ids: &[&str]) -> Result<MeasuredShare, String> {
     let report = cx.report::<Utilization>().map_err(|why| why.to_string())?;
-    let mut found = ids.iter().filter_map(|id| report.metric(id));
-    let first = found.clone().next().and_then(|metric| metric.note.clone());
-    let known = found.find_map(|metric| {
+    let mut metrics = ids.iter().filter_map(|id| report.metric(id));
+    let first = metrics
+        .clone()
+        .next()
+        .and_then(|metric| metric.note.clone());
+    let known = metrics.find_map(|metric| {
         let at_least_because = metric
             .is_lower_bound
             .then(|| metric.note.clone().unwrap_or_default());

@@ -195,7 +195,7 @@ pub fn thresholds() -> impl Iterator<Item = &'static Threshold> {
 
 impl TargetDefinition {
     /// The target with what was measured, or the reason why nothing was.
-    fn target(&self, cx: &Context<'_>, found: Result<MeasuredShare, String>) -> Target {
+    fn target(&self, cx: &Context<'_>, measured: Result<MeasuredShare, String>) -> Target {
         let [green, red] = [&self.green, &self.red].map(|limit| Percent(limit.of(cx.options)));
         let mut target = Target {
             id: self.id,
@@ -212,13 +212,13 @@ impl TargetDefinition {
             red_percent: red,
             note: None,
         };
-        match found {
+        match measured {
             Err(why) => target.note = Some(why),
-            Ok(found) if self.is_at_least && is_beyond_peak(found.value.0) => {
-                let value = found.value;
+            Ok(measured) if self.is_at_least && is_beyond_peak(measured.value.0) => {
+                let value = measured.value;
                 target.note = Some(format!("the result is {value:.1}, which is impossible"));
             }
-            Ok(found) => {
+            Ok(measured) => {
                 let light = |value: Percent| match self.is_at_least {
                     true if value > green => TargetColor::Green,
                     true if value < red => TargetColor::Red,
@@ -226,16 +226,17 @@ impl TargetDefinition {
                     false if value >= red => TargetColor::Red,
                     _ => TargetColor::Amber,
                 };
-                target.light = light(found.value);
-                if found.at_least_because.is_some() {
-                    (target.light, target.note) = (TargetColor::NotJudged, found.at_least_because);
+                target.light = light(measured.value);
+                if measured.at_least_because.is_some() {
+                    (target.light, target.note) =
+                        (TargetColor::NotJudged, measured.at_least_because);
                     target.is_lower_bound = true;
-                } else if found.low.is_some_and(|low| light(low) != target.light) {
+                } else if measured.low.is_some_and(|low| light(low) != target.light) {
                     let why = "the light depends on the layout of the links, which is not recorded";
                     (target.light, target.note) = (TargetColor::NotJudged, Some(why.to_owned()));
                 }
-                (target.value_percent, target.low_percent) = (Some(found.value), found.low);
-                (target.of, target.provenance) = (found.of, found.provenance);
+                (target.value_percent, target.low_percent) = (Some(measured.value), measured.low);
+                (target.of, target.provenance) = (measured.of, measured.provenance);
             }
         }
         target

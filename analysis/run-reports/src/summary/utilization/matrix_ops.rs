@@ -119,7 +119,7 @@ mod tests {
     use engine::{Analysis as _, Context, Options, ReportCache, Scope};
 
     use super::super::Utilization;
-    use crate::summary::verdict::Verdict;
+    use crate::summary::verdict::RunVerdict;
 
     /// A product at half of the peak for 6 µs, a kernel at a tenth of it for 2 µs, 2 µs of elementwise work.
     const KERNEL_BESIDE_PRODUCTS: &str = "@column 1us\n@device flops=1e12 hbm=1e12 TPU v5 lite\n\
@@ -145,7 +145,7 @@ mod tests {
         let title = "Time in matrix ops and kernels that declare FLOPs";
         assert_eq!(share.title, title);
         assert!((share.value.unwrap() - 80.0).abs() < 1e-9, "{share:?}");
-        let verdict = Verdict::run(&cx).unwrap();
+        let verdict = RunVerdict::run(&cx).unwrap();
         let said = "60.0 % of device time multiplies matrices, at 50.0 % of peak FLOP/s";
         assert!(verdict.statement.starts_with(said), "{}", verdict.statement);
     }

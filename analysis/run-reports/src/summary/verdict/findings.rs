@@ -176,12 +176,12 @@ fn activity(ops: &OpsReport, group: OpGroup, known: &VerdictReports) -> String {
             )
         }
         OpGroup::MatMul => {
-            let speed = speed_of_matmuls(ops).map_or_else(String::new, |(at, of)| {
+            let speed = speed_of_matmuls(ops).map_or_else(String::new, |(reached, of)| {
                 let part = match of {
                     of if of > NEARLY_ALL => String::new(),
                     of => format!("{} of it ", shown(Some(of))),
                 };
-                format!(", {part}at {} of peak FLOP/s", shown(Some(at)))
+                format!(", {part}at {} of peak FLOP/s", shown(Some(reached)))
             });
             format!("multiplies matrices{speed}")
         }
@@ -327,7 +327,9 @@ pub(super) fn slow_steps(report: &StepsReport) -> Option<VerdictFinding> {
     };
     let steady: Vec<f64> = report
         .counted()
-        .filter(|step| step.class == class && slow.iter().all(|own| own.number != step.number))
+        .filter(|step| {
+            step.class == class && slow.iter().all(|slow_step| slow_step.number != step.number)
+        })
         .map(|step| step.time_ps.as_ps_f64())
         .collect();
     let varies = Stats::of(&steady)

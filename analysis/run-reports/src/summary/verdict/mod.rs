@@ -29,7 +29,7 @@ pub use findings::VerdictFinding;
 const MOSTLY_IDLE: Percent = Percent(50.0);
 
 /// The analysis `verdict`.
-pub struct Verdict;
+pub struct RunVerdict;
 
 /// What limits the program.
 #[engine::reported]
@@ -55,7 +55,7 @@ impl VerdictReport {
     }
 }
 
-impl Analysis for Verdict {
+impl Analysis for RunVerdict {
     type Report = VerdictReport;
     const ID: &str = "verdict";
     const TITLE: &str = "Verdict";
@@ -83,12 +83,12 @@ impl Analysis for Verdict {
             .ok()
             .and_then(|report| compiling(&report, cx.scope))
         {
-            let at = if mostly_idle && share(&compile) >= WORTH_SAYING {
+            let place = if mostly_idle && share(&compile) >= WORTH_SAYING {
                 0
             } else {
                 findings.len()
             };
-            findings.insert(at, compile);
+            findings.insert(place, compile);
         }
         if ops.is_none() {
             findings.extend(cx.report::<Input>().ok().and_then(|report| input(&report)));

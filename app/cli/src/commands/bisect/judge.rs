@@ -58,11 +58,11 @@ pub fn part_found(
     options: &CompareOptions,
 ) -> Option<f64> {
     let change = |from, to| step_change(&compare(from, to, options));
-    let ((whole, _), (found, is_real)) = (change(good, bad)?, change(before, after)?);
+    let ((whole, _), (part, is_real)) = (change(good, bad)?, change(before, after)?);
     let differ = |from, to| change(from, to).is_some_and(|(_, is_real)| is_real);
     let is_all =
-        ALL.contains(&(found / whole)) || (is_real && !differ(good, before) && !differ(after, bad));
-    (!is_all).then_some(found)
+        ALL.contains(&(part / whole)) || (is_real && !differ(good, before) && !differ(after, bad));
+    (!is_all).then_some(part)
 }
 
 /// The median step of runs, ps.

@@ -151,15 +151,19 @@ impl Bisect<'_> {
             if change > 0.0 { "longer" } else { "shorter" },
             counted(last as u64 - 1, "point")
         ));
-        let found = search::search(last, self)?;
-        let chain = compare(&self.runs[found.good], &self.runs[found.bad], &self.options);
-        let measured = [0, found.good, found.bad, last].map(|at| &self.runs[at][..]);
+        let interval = search::search(last, self)?;
+        let chain = compare(
+            &self.runs[interval.good],
+            &self.runs[interval.bad],
+            &self.options,
+        );
+        let measured = [0, interval.good, interval.bad, last].map(|point| &self.runs[point][..]);
         let rows = self.rows();
         Ok(match judge::part_found(measured, &self.options) {
             Some(part_ps) => {
-                BisectReport::part(rows, self.points, &found, &chain, [part_ps, change])
+                BisectReport::part(rows, self.points, &interval, &chain, [part_ps, change])
             }
-            None => BisectReport::found(rows, self.points, &found, &chain),
+            None => BisectReport::found(rows, self.points, &interval, &chain),
         })
     }
 
@@ -261,7 +265,11 @@ impl Bisect<'_> {
         let Some(checkout) = &self.checkout else {
             return Ok(PathBuf::from("."));
         };
-        if let Some((_, directory)) = self.checked_out.as_ref().filter(|(at, _)| *at == point) {
+        if let Some((_, directory)) = self
+            .checked_out
+            .as_ref()
+            .filter(|(checked_out, _)| *checked_out == point)
+        {
             return Ok(directory.clone());
         }
         let directory = checkout.at(&self.points[point])?;
@@ -285,8 +293,8 @@ impl Bisect<'_> {
     }
 
     fn rows(&self) -> Vec<report::PointRow> {
-        let row = |(&at, state): (&usize, &PointState)| {
-            let (point, runs) = (&self.points[at], &self.runs[at]);
+        let row = |(&point_number, state): (&usize, &PointState)| {
+            let (point, runs) = (&self.points[point_number], &self.runs[point_number]);
             report::PointRow {
                 id: point.id.clone(),
                 title: point.to_string(),

@@ -147,8 +147,12 @@ impl Repository {
             ["log", "--first-parent", "--reverse", format, &range],
         )
         .map_err(wrong)?;
-        let own = git(&self.root, ["log", "-1", format, &first]).map_err(wrong)?;
-        let points: Vec<BisectPoint> = own.lines().chain(later.lines()).filter_map(point).collect();
+        let first_line = git(&self.root, ["log", "-1", format, &first]).map_err(wrong)?;
+        let points: Vec<BisectPoint> = first_line
+            .lines()
+            .chain(later.lines())
+            .filter_map(point)
+            .collect();
         if points.len() > MOST_POINTS {
             return Err(wrong(format!("there are more than {MOST_POINTS}")));
         }

@@ -78,10 +78,10 @@ impl BisectReport {
                 false,
             ),
         };
-        let found = format!("the first that is like the bad end is {which}");
+        let said = format!("the first that is like the bad end is {which}");
         Self {
-            statement: format!("{found}: {}", step_in_words(compared)),
-            doubt: (!is_only).then_some(found),
+            statement: format!("{said}: {}", step_in_words(compared)),
+            doubt: (!is_only).then_some(said),
             culprits,
             ..Self::of(rows, compared)
         }
@@ -95,7 +95,12 @@ impl BisectReport {
         compared: &Comparison,
         [part_ps, whole_ps]: [f64; 2],
     ) -> Self {
-        let place = |at: usize| points.get(at).map(ToString::to_string).unwrap_or_default();
+        let place = |number: usize| {
+            points
+                .get(number)
+                .map(ToString::to_string)
+                .unwrap_or_default()
+        };
         let why = format!(
             "there are several changes, or a drift: of {} between the ends, {} lie between {} and {}",
             signed(whole_ps),

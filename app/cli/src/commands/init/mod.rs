@@ -186,8 +186,8 @@ fn are_short(runs: &[Summary]) -> bool {
 fn name_of(run: &Summary, runs: &[Summary]) -> String {
     let titles: Vec<String> = runs.iter().map(Summary::title).collect();
     let names = distinct(&titles.iter().map(String::as_str).collect::<Vec<_>>());
-    let own = runs.iter().position(|other| std::ptr::eq(other, run));
-    match own.and_then(|at| names.get(at)) {
+    let index = runs.iter().position(|other| std::ptr::eq(other, run));
+    match index.and_then(|index| names.get(index)) {
         Some(name) if runs.len() > 1 => name.clone(),
         _ => "this run".to_owned(),
     }

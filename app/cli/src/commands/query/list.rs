@@ -140,8 +140,8 @@ fn columns_of(table: &Json) -> String {
         word(&table["about"])
     );
     columns.iter().fold(head, |text, column| {
-        let (own, kind) = (word(&column["name"]), word(&column["type"]));
+        let (title, kind) = (word(&column["name"]), word(&column["type"]));
         let (of, about) = (word(&column["unit"]), word(&column["about"]));
-        text + &format!("  {own:<name$}  {kind:<7}  {of:<unit$}  {about}\n")
+        text + &format!("  {title:<name$}  {kind:<7}  {of:<unit$}  {about}\n")
     })
 }

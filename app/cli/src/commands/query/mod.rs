@@ -254,15 +254,15 @@ fn aligned(columns: &[String], rows: &[Vec<SqlValue>], width: Option<usize>) -> 
         .iter()
         .map(|row| row.iter().map(shown).collect())
         .collect();
-    let is_text = |at: usize| {
+    let is_text = |index: usize| {
         rows.iter()
-            .any(|row| matches!(row.get(at), Some(SqlValue::Text(_))))
+            .any(|row| matches!(row.get(index), Some(SqlValue::Text(_))))
     };
     let texts: Vec<bool> = (0..columns.len()).map(is_text).collect();
-    let widest = |(at, name): (usize, &String)| {
+    let widest = |(index, name): (usize, &String)| {
         cells
             .iter()
-            .map(|row| row[at].width())
+            .map(|row| row[index].width())
             .fold(name.width(), usize::max)
             .min(if width.is_none() { MOST } else { usize::MAX })
     };

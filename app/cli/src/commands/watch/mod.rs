@@ -91,17 +91,17 @@ pub fn run(args: &WatchArgs, stderr: &Stderr) -> Result<CommandOutcome> {
     }
     history_file::check(Some(&watch.history))?;
     loop {
-        let found = watch.look(stderr)?;
+        let new_files = watch.look(stderr)?;
         if watch.failed > 0 && args.exit_on_regression {
             break;
         }
-        if args.once && found == 0 {
+        if args.once && new_files == 0 {
             if !watch.is_any_new {
                 stderr.warn(&format!("no new run below {}", args.path.display()));
             }
             break;
         }
-        thread::sleep(if found > 0 {
+        thread::sleep(if new_files > 0 {
             args.settle
         } else {
             args.interval

@@ -45,7 +45,7 @@ impl BatchReader {
         let columns = columns.map_or_else(|| (0..table.columns.len()).collect(), <[usize]>::to_vec);
         let columns: Vec<usize> = columns
             .into_iter()
-            .filter(|&at| at < table.columns.len())
+            .filter(|&column| column < table.columns.len())
             .collect();
         let schema = Arc::new(schema(table, &columns, constants));
         let texts = |column: &DataColumn| {
@@ -53,7 +53,7 @@ impl BatchReader {
         };
         let columns = columns
             .into_iter()
-            .map(|at| (at, table.columns.get(at).and_then(texts)))
+            .map(|column| (column, table.columns.get(column).and_then(texts)))
             .collect();
         Self {
             table: Arc::clone(table),
@@ -70,14 +70,19 @@ impl BatchReader {
     }
 
     /// Rows of the column of a field of the schema.
-    pub(super) fn array(&self, at: usize, from: usize, to: usize) -> Result<ArrayRef, ArrowError> {
-        if let Some(constant) = self.constants.get(at) {
+    pub(super) fn array(
+        &self,
+        column: usize,
+        from: usize,
+        to: usize,
+    ) -> Result<ArrayRef, ArrowError> {
+        if let Some(constant) = self.constants.get(column) {
             return same(constant.value.as_deref(), to - from);
         }
-        let missing = || ArrowError::SchemaError(format!("there is no column {at}"));
+        let missing = || ArrowError::SchemaError(format!("there is no column {column}"));
         let (column, texts) = self
             .columns
-            .get(at - self.constants.len())
+            .get(column - self.constants.len())
             .ok_or_else(missing)?;
         array(
             self.table.columns.get(*column).ok_or_else(missing)?,
@@ -88,15 +93,17 @@ impl BatchReader {
     }
 
     /// One value of the column of a field of the schema; `None` for columns that all rows share.
-    pub(super) fn value(&self, at: usize, row: usize) -> Option<Value<'_>> {
-        let (column, _) = self.columns.get(at.checked_sub(self.constants.len())?)?;
+    pub(super) fn value(&self, column: usize, row: usize) -> Option<Value<'_>> {
+        let (column, _) = self
+            .columns
+            .get(column.checked_sub(self.constants.len())?)?;
         Some(self.table.columns.get(*column)?.value(row))
     }
 
     fn batch(&self, from: usize, to: usize) -> Result<RecordBatch, ArrowError> {
         let arrays = (0..self.schema.fields().len())
             .into_par_iter()
-            .map(|at| self.array(at, from, to));
+            .map(|column| self.array(column, from, to));
         RecordBatch::try_new(
             Arc::clone(&self.schema),
             arrays.collect::<Result<Vec<_>, _>>()?,
@@ -134,7 +141,7 @@ fn schema(table: &DataTable, columns: &[usize], constants: &[Constant]) -> Schem
         .map(|constant| Field::new(constant.name.as_ref(), choice_type(), true));
     let columns = columns
         .iter()
-        .filter_map(|&at| table.columns.get(at))
+        .filter_map(|&column| table.columns.get(column))
         .map(field);
     let about = [
         ("systole.table", table.name.clone()),

@@ -91,10 +91,10 @@ pub fn csv(wanted: &TableToWrite<'_>, file: &mut File) -> Result<(), TableFileEr
         constants,
         cells,
     } = *wanted;
-    let wanted = |at: &usize| columns.is_none_or(|columns| columns.contains(at));
+    let wanted = |index: &usize| columns.is_none_or(|columns| columns.contains(index));
     let columns: Vec<_> = (0..table.columns.len())
         .filter(wanted)
-        .map(|at| &table.columns[at])
+        .map(|index| &table.columns[index])
         .collect();
     let failed = |error: ::csv::Error| io::Error::other(error);
     let mut out = ::csv::Writer::from_writer(BufWriter::new(file));

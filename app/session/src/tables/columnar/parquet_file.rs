@@ -36,7 +36,7 @@ pub(super) fn write(reader: &BatchReader, file: &mut File) -> Result<(), TableFi
             .enumerate()
             .with_max_len(1);
         let chunks: Result<Vec<_>, _> = columns
-            .map(|(at, column)| encoded(reader, at, column, from, to))
+            .map(|(index, column)| encoded(reader, index, column, from, to))
             .collect();
         let mut group = writer.next_row_group()?;
         for chunk in chunks? {
@@ -50,15 +50,15 @@ pub(super) fn write(reader: &BatchReader, file: &mut File) -> Result<(), TableFi
 
 fn encoded(
     reader: &BatchReader,
-    at: usize,
+    index: usize,
     mut column: ArrowColumnWriter,
     from: usize,
     to: usize,
 ) -> Result<ArrowColumnChunk, TableFileError> {
     let schema = reader.schema();
     for from in (from..to).step_by(BATCH) {
-        let array = reader.array(at, from, to.min(from + BATCH))?;
-        for leaf in compute_leaves(schema.field(at), &array)? {
+        let array = reader.array(index, from, to.min(from + BATCH))?;
+        for leaf in compute_leaves(schema.field(index), &array)? {
             column.write(&leaf)?;
         }
     }
@@ -71,8 +71,8 @@ fn properties(reader: &BatchReader) -> Result<WriterProperties, TableFileError> 
         .set_created_by(concat!("systole ", env!("CARGO_PKG_VERSION"), " (parquet-rs)").to_owned())
         .set_compression(Compression::ZSTD(ZstdLevel::try_new(1)?))
         .set_statistics_enabled(EnabledStatistics::Chunk);
-    for (at, field) in reader.schema().fields().iter().enumerate() {
-        if *field.data_type() == DataType::Int64 && !repeats(reader, at) {
+    for (index, field) in reader.schema().fields().iter().enumerate() {
+        if *field.data_type() == DataType::Int64 && !repeats(reader, index) {
             let path = ColumnPath::from(field.name().as_str());
             properties = properties
                 .set_column_dictionary_enabled(path.clone(), false)
@@ -83,14 +83,15 @@ fn properties(reader: &BatchReader) -> Result<WriterProperties, TableFileError> 
 }
 
 /// Whether the values of a column repeat, judged by rows from all over the table.
-fn repeats(reader: &BatchReader, at: usize) -> bool {
+fn repeats(reader: &BatchReader, column: usize) -> bool {
     let step = (reader.len() / SAMPLE).max(1);
-    let values = (0..reader.len())
-        .step_by(step)
-        .filter_map(|row| match reader.value(at, row)? {
-            Value::Int(number) => Some(number),
-            _ => None,
-        });
+    let values =
+        (0..reader.len())
+            .step_by(step)
+            .filter_map(|row| match reader.value(column, row)? {
+                Value::Int(number) => Some(number),
+                _ => None,
+            });
     let (mut seen, mut distinct) = (0, HashSet::new());
     for value in values {
         seen += 1;

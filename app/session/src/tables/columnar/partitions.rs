@@ -25,29 +25,29 @@ const MISSING: &str = "__HIVE_DEFAULT_PARTITION__";
 /// The parts of a table by those columns of `by` that it has; `run` stands for the name of the run. Parts are in the
 /// order of their values, rows keep their order.
 pub fn of(table: &Arc<DataTable>, columns: &[usize], by: &[&str], run: &str) -> Vec<FilePart> {
-    let at = |name: &str| table.columns.iter().position(|column| column.name == name);
+    let column = |name: &str| table.columns.iter().position(|column| column.name == name);
     let by: Vec<(&str, Option<usize>)> = by
         .iter()
-        .map(|&name| (name, at(name)))
-        .filter(|(name, at)| *name == "run" || at.is_some())
+        .map(|&name| (name, column(name)))
+        .filter(|(name, column)| *name == "run" || column.is_some())
         .collect();
     let inside: Vec<usize> = columns
         .iter()
         .copied()
-        .filter(|at| by.iter().all(|(_, by)| *by != Some(*at)))
+        .filter(|column| by.iter().all(|(_, by)| *by != Some(*column)))
         .collect();
     let mut parts: BTreeMap<PathBuf, Vec<u32>> = BTreeMap::new();
     let mut last: Option<(Vec<Option<String>>, PathBuf)> = None;
     for row in 0..table.len {
-        let values = by
-            .iter()
-            .map(|(_, at)| match at.map(|at| table.columns[at].value(row)) {
+        let values = by.iter().map(|(_, column)| {
+            match column.map(|column| table.columns[column].value(row)) {
                 None => Some(run.to_owned()),
                 Some(Value::Text(text)) => Some(text.into_owned()),
                 Some(Value::Int(number)) => Some(number.to_string()),
                 Some(Value::Float(number)) => Some(number.to_string()),
                 Some(Value::Missing) => None,
-            });
+            }
+        });
         let values: Vec<_> = values.collect();
         // Rows of one device follow each other.
         let directory = match last.take() {

@@ -38,8 +38,8 @@ impl RooflineRoof {
             Self::Memory => ColorRole::TextWeak,
             // The colour of a category alone is too pale for a thin line and its name.
             Self::Links => {
-                let own = Ink::from(ColorRole::group(OpGroup::Collective));
-                return own.over(ColorRole::TextStrong, 0.55);
+                let group_ink = Ink::from(ColorRole::group(OpGroup::Collective));
+                return group_ink.over(ColorRole::TextStrong, 0.55);
             }
         }
         .into()
@@ -68,7 +68,7 @@ impl RooflineCeiling {
         let ((x1, y1), (x2, y2)) = (area.point(self.from), area.point(self.to));
         let (is_flat, down) = (self.roof == RooflineRoof::Compute, 0.9 * area.font);
         let along = move |share: f32| (x1 + share * (x2 - x1), y1 + share * (y2 - y1));
-        let shares = (0..=TRIES).map(|at| f32::from(at) / f32::from(TRIES));
+        let shares = (0..=TRIES).map(|k| f32::from(k) / f32::from(TRIES));
         let below = shares.clone().filter(move |_| !is_flat).map(move |share| {
             let (x, y) = along(share);
             ((x + 6.0, y + down), Anchor::Start)

@@ -75,7 +75,7 @@ impl<'a> RooflineMark<'a> {
     }
 
     fn title(&self) -> String {
-        let of = |own: Option<f64>, unit| value(own.unwrap_or(f64::NAN), unit);
+        let of = |reached: Option<f64>, unit| value(reached.unwrap_or(f64::NAN), unit);
         let point = self.point;
         let share = point.self_of_op_time_percent.map_or_else(
             || "an unknown share".to_owned(),
@@ -162,8 +162,8 @@ impl<'a> RooflineChart<'a> {
         let of_ceilings = |drawing: &mut Drawing, places: &mut LabelPlaces| {
             for ceiling in ceilings.iter().filter(|ceiling| !ceiling.name.is_empty()) {
                 let place = |name| Some((places.find_clear(name, ceiling.places(area))?, name));
-                if let Some(((at, anchor), name)) = ceiling.names().find_map(place) {
-                    drawing.label(at, anchor, area.font, ceiling.ink(), name);
+                if let Some(((position, anchor), name)) = ceiling.names().find_map(place) {
+                    drawing.label(position, anchor, area.font, ceiling.ink(), name);
                 }
             }
         };
@@ -181,8 +181,8 @@ impl<'a> RooflineChart<'a> {
                 MarkerKind::Square => ("average step".to_owned(), mark.ink),
             };
             let beside = around(area.point(mark.place), mark.radius + MARGIN, area.font);
-            if let Some((at, anchor)) = places.find(&name, beside) {
-                drawing.label(at, anchor, area.font, color, &name);
+            if let Some((position, anchor)) = places.find(&name, beside) {
+                drawing.label(position, anchor, area.font, color, &name);
             }
         }
         if !ceilings_have_names {

@@ -15,9 +15,9 @@ impl TimelinePicture<'_> {
         type Boxes = Vec<(DrawingPoint, (f32, f32))>;
         let mut bars: BTreeMap<(bool, ColorKey), Boxes> = BTreeMap::new();
         for bar in columns.bars() {
-            let at = (self.area.left + bar.left, self.area.top + bar.top);
-            let own = bars.entry((bar.is_mark, bar.color)).or_default();
-            own.push((at, (bar.right - bar.left, bar.bottom - bar.top)));
+            let position = (self.area.left + bar.left, self.area.top + bar.top);
+            let of_color = bars.entry((bar.is_mark, bar.color)).or_default();
+            of_color.push((position, (bar.right - bar.left, bar.bottom - bar.top)));
         }
         for ((is_mark, color), bars) in bars {
             let (fill, _) = slice_inks(Some(color), is_dim);

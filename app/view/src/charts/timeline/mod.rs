@@ -73,7 +73,7 @@ pub fn timeline(
     let keys = trace.keys(state.color_by, efficiency.as_deref(), change);
     let only = beside.map_or(&[][..], |beside| beside.only);
     // An invalid query highlights nothing, as in the window.
-    let found = SearchFor::of(state)
+    let search = SearchFor::of(state)
         .and_then(|wanted| search(&trace.model, &trace.classes, &wanted, &Progress::new()).ok());
     let frame = TimelinePicture {
         trace,
@@ -97,7 +97,7 @@ pub fn timeline(
         width: area.width,
         height,
         selection: state.place.selection,
-        highlighted: found.as_ref().map(|found| &found.highlighted),
+        highlighted: search.as_ref().map(|search| &search.highlighted),
         arrows: state.draws(TimelineLayer::Arrows),
         flow: state.flow,
         colors: keys,

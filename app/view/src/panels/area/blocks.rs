@@ -204,7 +204,7 @@ impl AreaBlocks {
             .label_ids()
             .filter(|&label| self.rows.may_have(row, label));
         let most = may_occur.count();
-        let mut found = BTreeSet::new();
+        let mut labels = BTreeSet::new();
         let kind = self.rows.kind(row);
         for &track in self
             .tracks
@@ -214,17 +214,17 @@ impl AreaBlocks {
             let of_track = self.rows.of_track(model, track);
             for lane in model.lanes(track) {
                 for slice in slices_inside(model, lane, range) {
-                    if found.len() == most {
-                        return found;
+                    if labels.len() == most {
+                        return labels;
                     }
                     let label = slice.label_id();
                     if of_track.of(label, slice.start()) as usize == row {
-                        found.insert(label);
+                        labels.insert(label);
                     }
                 }
             }
         }
-        found
+        labels
     }
 
     fn has_slices(&self, track: TrackId, range: TimeRange) -> bool {

@@ -125,9 +125,9 @@ pub(super) fn median_and_p95(lists: &[SortedList<'_>]) -> [Option<f64>; 2] {
         })
         .collect();
     samples.sort_unstable();
-    [0.5, 0.95].map(|at| {
+    [0.5, 0.95].map(|share| {
         // The quantile lies between two neighbours, whose quantile it is, too.
-        let place = at * count.checked_sub(1)? as f64;
+        let place = share * count.checked_sub(1)? as f64;
         let rank = place.floor() as usize;
         of_sorted(
             &NumbersNear::of(lists, &samples, step, rank).neighbours(rank)?,
@@ -152,23 +152,24 @@ impl NumbersNear {
         let sample = |place: Option<usize>| place.and_then(|place| samples.get(place)).copied();
         let least = sample((rank / step).checked_sub(margin)).unwrap_or(i64::MIN);
         let most = sample(Some(rank / step + margin)).unwrap_or(i64::MAX);
-        let found = Self::between(lists, least, most);
-        if found.has(rank) && found.has(rank + 1) || (least, most) == (i64::MIN, i64::MAX) {
-            found
+        let candidates = Self::between(lists, least, most);
+        if candidates.has(rank) && candidates.has(rank + 1) || (least, most) == (i64::MIN, i64::MAX)
+        {
+            candidates
         } else {
             Self::between(lists, i64::MIN, i64::MAX)
         }
     }
 
     fn between(lists: &[SortedList<'_>], least: i64, most: i64) -> Self {
-        let mut found = Self::default();
+        let mut numbers = Self::default();
         for list in lists {
             let from = list.count_until(least, false);
-            found.before += from;
-            list.add_to(from, list.count_until(most, true), &mut found.sorted);
+            numbers.before += from;
+            list.add_to(from, list.count_until(most, true), &mut numbers.sorted);
         }
-        found.sorted.sort_unstable();
-        found
+        numbers.sorted.sort_unstable();
+        numbers
     }
 
     fn has(&self, rank: usize) -> bool {

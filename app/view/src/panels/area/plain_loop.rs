@@ -56,7 +56,7 @@ fn model(random: &mut Random) -> TraceModel {
         let name = format!("track {}", id % 5);
         let track = builder.track(core, kind, id as i64, &name);
         let is_by_device = kind == K::Ops && random.below(2) == 0;
-        let (mut at, count) = (random.below(40), random.below(90));
+        let (mut time, count) = (random.below(40), random.below(90));
         for _ in 0..count {
             let dur = match random.below(12) {
                 0 => random.below(600),
@@ -64,7 +64,7 @@ fn model(random: &mut Random) -> TraceModel {
                 3..6 => 7,
                 _ => random.below(30),
             };
-            let (start, dur) = (at * scale, dur * scale);
+            let (start, dur) = (time * scale, dur * scale);
             let device = is_by_device.then(|| range(start + 500, dur + random.below(3) * scale));
             let label = labels[random.below(6) as usize];
             builder.add_slice(
@@ -74,7 +74,7 @@ fn model(random: &mut Random) -> TraceModel {
                     ..SliceSpec::new(range(start, dur), label)
                 },
             );
-            at += random.below(14);
+            time += random.below(14);
         }
     }
     builder.finish()
@@ -155,7 +155,7 @@ fn plain_sums(
                 .to_owned(),
             AreaGrouping::Module => "(no op)".to_owned(),
             AreaGrouping::Step => step_at(steps, slice.start())
-                .and_then(|at| steps.get(at))
+                .and_then(|index| steps.get(index))
                 .map_or_else(|| "(no step)".to_owned(), StepBand::name),
             AreaGrouping::Track => format!(
                 "{} · {}",
@@ -166,7 +166,7 @@ fn plain_sums(
         rows.entry((name, track.kind)).or_default().push(slice);
         tracks.insert(slice.track());
     }
-    let mut found: Vec<(PlainRow, BTreeSet<LabelId>)> = rows
+    let mut sums: Vec<(PlainRow, BTreeSet<LabelId>)> = rows
         .into_iter()
         .map(|((name, _), slices)| {
             let parts: Vec<TimeRange> = slices
@@ -185,20 +185,20 @@ fn plain_sums(
             let mean =
                 (!lengths.is_empty()).then(|| lengths.iter().sum::<f64>() / lengths.len() as f64);
             let total = parts.iter().map(|part| part.dur().ps()).sum();
-            let own = slices
+            let self_time = slices
                 .iter()
                 .map(|&slice| self_time(model, slice, area.range))
                 .sum();
             let row = (
                 name,
-                [slices.len() as i64, total, union(parts), own],
+                [slices.len() as i64, total, union(parts), self_time],
                 [mean, quantile(&lengths, 0.5), quantile(&lengths, 0.95)],
             );
             (row, slices.iter().map(|slice| slice.label_id()).collect())
         })
         .collect();
-    found.sort_by(|(a, of_a), (b, of_b)| (&a.0, a.1, of_a).cmp(&(&b.0, b.1, of_b)));
-    let (rows, labels) = found.into_iter().unzip();
+    sums.sort_by(|(a, of_a), (b, of_b)| (&a.0, a.1, of_a).cmp(&(&b.0, b.1, of_b)));
+    let (rows, labels) = sums.into_iter().unzip();
     (rows, labels, tracks.len())
 }
 
@@ -206,11 +206,11 @@ fn of_table(cells: &[Cell]) -> PlainRow {
     let Cell::Text(name) = &cells[0] else {
         panic!("{cells:?}")
     };
-    let int = |at: usize| match cells[at] {
+    let int = |column: usize| match cells[column] {
         Cell::Int(number) => number,
         _ => panic!("{cells:?}"),
     };
-    let float = |at: usize| match cells[at] {
+    let float = |column: usize| match cells[column] {
         Cell::Float(number) => Some(number),
         _ => None,
     };
@@ -262,9 +262,9 @@ fn sums_of_any_area_equal_those_of_a_plain_loop() {
             let rows = sums.table.rows.iter().map(|cells| of_table(cells));
             let mut rows: Vec<_> = rows.zip((0..).map(|row| sums.labels_of(row))).collect();
             rows.sort_by(|(a, of_a), (b, of_b)| (&a.0, a.1, of_a).cmp(&(&b.0, b.1, of_b)));
-            let (rows, found): (Vec<_>, Vec<_>) = rows.into_iter().unzip();
+            let (rows, labels_of_loop): (Vec<_>, Vec<_>) = rows.into_iter().unzip();
             assert_eq!(rows, expected, "{area:?}");
-            assert_eq!((found, sums.tracks), (labels, tracks), "{area:?}");
+            assert_eq!((labels_of_loop, sums.tracks), (labels, tracks), "{area:?}");
             let count: i64 = expected.iter().map(|row| row.1[0]).sum();
             assert_eq!(sums.slices as i64, count, "{area:?}");
         }

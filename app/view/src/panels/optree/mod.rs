@@ -272,11 +272,13 @@ pub fn tree(
 ) -> OpNode {
     let mut root = OpTreeBuilder::default();
     for row in rows.iter().filter(|row| row.group != OpGroup::Idle) {
-        let mut at = &mut root;
+        let mut branch = &mut root;
         for part in spec.levels.iter().flat_map(|&by| path(row, by)) {
-            at = at.branches.entry(part).or_default();
+            branch = branch.branches.entry(part).or_default();
         }
-        at.leaves.push(OpNode::leaf(row, row.op.and_then(compared)));
+        branch
+            .leaves
+            .push(OpNode::leaf(row, row.op.and_then(compared)));
     }
     let mut root = root.finish("All ops".to_owned());
     root.sum_up(spec.time);

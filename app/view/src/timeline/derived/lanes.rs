@@ -28,7 +28,7 @@ pub type ColorTimes = Vec<(ColorKey, Picos)>;
 
 /// Adds a length to that of its colour.
 pub fn add_time(times: &mut ColorTimes, color: ColorKey, time: Picos) {
-    match times.iter_mut().find(|(own, _)| *own == color) {
+    match times.iter_mut().find(|(known, _)| *known == color) {
         Some((_, sum)) => *sum += time,
         None => times.push((color, time)),
     }
@@ -43,13 +43,13 @@ impl From<Vec<DerivedSlice>> for DerivedLane {
             slice.range = TimeRange::new(start, slice.range.end.max(start));
             end = slice.range.end;
         }
-        let block = |(number, own): (usize, &[DerivedSlice])| {
+        let block = |(number, rows): (usize, &[DerivedSlice])| {
             let mut colors = ColorTimes::new();
-            for slice in own {
+            for slice in rows {
                 add_time(&mut colors, slice.color, slice.range.dur());
             }
             SliceBlock {
-                longest: number * BLOCK + longest_of(own),
+                longest: number * BLOCK + longest_of(rows),
                 colors: colors.into(),
             }
         };
@@ -67,7 +67,7 @@ fn longest_of(slices: &[DerivedSlice]) -> usize {
     lengths
         .rev()
         .max_by_key(|&(_, dur)| dur)
-        .map_or(0, |(at, _)| at)
+        .map_or(0, |(index, _)| index)
 }
 
 impl DerivedLane {
@@ -77,29 +77,29 @@ impl DerivedLane {
 
     /// The index of the longest of some slices; their lengths by colour are added to `times`.
     pub fn sums(&self, rows: std::ops::Range<usize>, times: &mut ColorTimes) -> usize {
-        let dur = |at: usize| self.slices.get(at).map(|slice| slice.range.dur());
+        let dur = |index: usize| self.slices.get(index).map(|slice| slice.range.dur());
         let mut best = rows.start;
-        let mut see = |at: usize| {
-            if dur(at) > dur(best) {
-                best = at;
+        let mut see = |index: usize| {
+            if dur(index) > dur(best) {
+                best = index;
             }
         };
-        let mut at = rows.start;
-        while at < rows.end {
-            if at.is_multiple_of(BLOCK) && at + BLOCK <= rows.end {
-                if let Some(block) = self.blocks.get(at / BLOCK) {
+        let mut index = rows.start;
+        while index < rows.end {
+            if index.is_multiple_of(BLOCK) && index + BLOCK <= rows.end {
+                if let Some(block) = self.blocks.get(index / BLOCK) {
                     see(block.longest);
                     for &(color, time) in &block.colors {
                         add_time(times, color, time);
                     }
                 }
-                at += BLOCK;
+                index += BLOCK;
             } else {
-                see(at);
-                if let Some(slice) = self.slices.get(at) {
+                see(index);
+                if let Some(slice) = self.slices.get(index) {
                     add_time(times, slice.color, slice.range.dur());
                 }
-                at += 1;
+                index += 1;
             }
         }
         best

@@ -80,14 +80,14 @@ impl DrawnClock {
     }
 
     /// A time by the clock of the ops, on the timeline: between two places time passes evenly.
-    fn shown(&self, at: Timestamp, within: TimeRange, span: TimeRange) -> Timestamp {
-        if at <= span.start {
+    fn shown(&self, time: Timestamp, within: TimeRange, span: TimeRange) -> Timestamp {
+        if time <= span.start {
             return within.start;
         }
-        if at >= span.end {
+        if time >= span.end {
             return within.end;
         }
-        let after = self.0.partition_point(|&(timed, _)| timed <= at);
+        let after = self.0.partition_point(|&(timed, _)| timed <= time);
         let &(from, shown_from) = after
             .checked_sub(1)
             .and_then(|before| self.0.get(before))
@@ -98,7 +98,7 @@ impl DrawnClock {
             .get(after)
             .filter(|(timed, _)| *timed <= span.end)
             .unwrap_or(&(span.end, within.end));
-        let share = (at - from).fraction_of(to - from).unwrap_or(0.0);
+        let share = (time - from).fraction_of(to - from).unwrap_or(0.0);
         let passed = (shown_to - shown_from).ps() as f64 * share;
         (shown_from + Picos::from_ps(passed.round() as i64)).clamp(within.start, within.end)
     }
@@ -127,8 +127,8 @@ impl PathTrack {
             trace_model::may_pause();
             let time = piece.range.dur();
             *kinds.entry(piece.waits_for).or_default() += time;
-            let ends =
-                [piece.range.start, piece.range.end].map(|at| clock.shown(at, within, path.span));
+            let ends = [piece.range.start, piece.range.end]
+                .map(|time| clock.shown(time, within, path.span));
             let label = piece.slice.map(|slice| model.slice(slice).label_id());
             let color = label.and_then(|label| colors.get(label.index()).copied());
             let slice = DerivedSlice {
@@ -158,8 +158,8 @@ impl PathTrack {
         let Some(step) = step else { return };
         for span in &step.spans {
             if matches!(model.group(span.group).kind, GroupKind::TensorCore { .. }) {
-                let own = self.steps.spans.entry(span.group).or_default();
-                own.push((span.range, step.number));
+                let of_device = self.steps.spans.entry(span.group).or_default();
+                of_device.push((span.range, step.number));
             }
         }
     }
@@ -175,7 +175,7 @@ impl PathTrack {
         let key = (label.ok_or(piece.waits_for), elsewhere);
         let names = &mut self.names;
         *self.numbers.entry(key).or_insert_with(|| {
-            let own = match label {
+            let op_name = match label {
                 Some(label) => model.str(model.label(label).name).to_owned(),
                 None => piece.waits_for.title(),
             };
@@ -183,9 +183,9 @@ impl PathTrack {
                 Some(core) => {
                     let device = model.device_name(core);
                     let device = short_device_name(&device);
-                    format!("{own} on {device}")
+                    format!("{op_name} on {device}")
                 }
-                None => own,
+                None => op_name,
             };
             names.push(DerivedName::new(name));
             (names.len() - 1) as u32
@@ -219,7 +219,7 @@ impl PathsOfSteps {
     fn add_piece(&mut self, slice: SliceId, step: u32, time: Picos) {
         // An op with inner ops is several pieces.
         match self.pieces.last_mut() {
-            Some((own, of, sum)) if (*own, *of) == (slice, step) => *sum += time,
+            Some((last_slice, of, sum)) if (*last_slice, *of) == (slice, step) => *sum += time,
             _ => self.pieces.push((slice, step, time)),
         }
     }
@@ -240,17 +240,22 @@ impl PathsOfSteps {
     }
 
     /// That of the step that runs at a time on the device that took longest.
-    pub fn at(&self, at: Timestamp) -> Option<&PathOfStep> {
-        let after = self.steps.partition_point(|step| step.range.start <= at);
+    pub fn at(&self, time: Timestamp) -> Option<&PathOfStep> {
+        let after = self.steps.partition_point(|step| step.range.start <= time);
         let step = self.steps.get(after.checked_sub(1)?)?;
-        Some(step).filter(|step| step.range.contains(at))
+        Some(step).filter(|step| step.range.contains(time))
     }
 
     /// That of the step of a slice, and the time of the slice on it: the step whose path leads over it, else the one that
     /// its device runs meanwhile.
     pub fn of(&self, slice: SliceRef<'_>, group: GroupId) -> Option<(&PathOfStep, Picos)> {
-        let from = self.pieces.partition_point(|(own, ..)| *own < slice.id());
-        let on_path = self.pieces.get(from).filter(|(own, ..)| *own == slice.id());
+        let from = self
+            .pieces
+            .partition_point(|(of_piece, ..)| *of_piece < slice.id());
+        let on_path = self
+            .pieces
+            .get(from)
+            .filter(|(of_piece, ..)| *of_piece == slice.id());
         let (number, time) = if let Some(&(_, number, time)) = on_path {
             (number, time)
         } else {

@@ -39,12 +39,17 @@ impl QueryColumns {
     /// The columns of a table; the error is a sentence that says which are missing.
     pub fn of(table: &Table) -> Result<Self, String> {
         let timed = |names: &[&str]| {
-            let mut found = table.columns.iter().enumerate().filter_map(|(at, column)| {
-                let name = column.id.to_lowercase();
-                let (stem, ps) = unit_of(&name);
-                names.contains(&stem).then_some((at, ps))
-            });
-            found.next()
+            let mut times =
+                table
+                    .columns
+                    .iter()
+                    .enumerate()
+                    .filter_map(|(column_index, column)| {
+                        let name = column.id.to_lowercase();
+                        let (stem, ps) = unit_of(&name);
+                        names.contains(&stem).then_some((column_index, ps))
+                    });
+            times.next()
         };
         let named = |wanted: &str| {
             let mut columns = table.columns.iter();
@@ -64,12 +69,15 @@ impl QueryColumns {
             });
         }
         // A result without rows may be one of values.
-        let is_number = |at: &usize| {
-            let mut cells = table.rows.iter().filter_map(|row| row.get(*at));
+        let is_number = |column_index: &usize| {
+            let mut cells = table.rows.iter().filter_map(|row| row.get(*column_index));
             !cells.any(|cell| matches!(cell, Cell::Text(_)))
         };
-        let value =
-            named("value").or_else(|| (0..table.columns.len()).rev().find(|at| *at != start.0));
+        let value = named("value").or_else(|| {
+            (0..table.columns.len())
+                .rev()
+                .find(|column_index| *column_index != start.0)
+        });
         match value.filter(is_number) {
             Some(value) => Ok(Self {
                 start,
@@ -125,15 +133,15 @@ pub fn query_rows(title: &str, table: &Table, is_truncated: bool) -> Result<Deri
         let mut numbers: HashMap<&str, u32> = HashMap::new();
         let mut slices = Vec::new();
         for row in &table.rows {
-            let length = |(at, unit): (usize, f64)| {
-                let ps = picos(row.get(at), unit).filter(|ps| *ps >= 0)?;
+            let length = |(column, unit): (usize, f64)| {
+                let ps = picos(row.get(column), unit).filter(|ps| *ps >= 0)?;
                 Some(Picos::from_ps(ps))
             };
             let (Some(start), Some(dur)) = (start(row), length(dur)) else {
                 left_out += 1;
                 continue;
             };
-            let name = match columns.other.and_then(|at| row.get(at)) {
+            let name = match columns.other.and_then(|index| row.get(index)) {
                 Some(Cell::Text(name)) => name.as_str(),
                 _ => title,
             };
@@ -160,13 +168,13 @@ pub fn query_rows(title: &str, table: &Table, is_truncated: bool) -> Result<Deri
         }
     } else {
         for row in &table.rows {
-            let value = number(columns.other.and_then(|at| row.get(at)));
+            let value = number(columns.other.and_then(|index| row.get(index)));
             match start(row).zip(value) {
                 Some(sample) => data.values.push(sample),
                 None => left_out += 1,
             }
         }
-        data.values.sort_by_key(|&(at, _)| at);
+        data.values.sort_by_key(|&(time, _)| time);
     }
     if left_out > 0 {
         let rows = counted(left_out, "row");

@@ -66,7 +66,7 @@ pub fn source_lines(cx: &Context<'_>, core: GroupId) -> Result<DerivedData, Anal
     let mut names = names.names;
     for name in &mut names {
         // The name of the file without its folders.
-        name.from = name.whole.rfind(['/', '\\']).map_or(0, |at| at + 1);
+        name.from = name.whole.rfind(['/', '\\']).map_or(0, |slash| slash + 1);
     }
     let data = data(lanes, names);
     if data.is_empty() {
@@ -138,14 +138,14 @@ fn merged(
     let mut lanes: Vec<Vec<OpenScope>> = Vec::new();
     let (mut before, mut run) = (Arc::clone(&none), 0);
     for segment in cx.watched(&time.segments) {
-        let own = match model.slice(segment.slice).op() {
+        let names = match model.slice(segment.slice).op() {
             Some(op) => match known.get_mut(op.index()) {
                 Some(known) => Arc::clone(known.get_or_insert_with(|| levels(op).into())),
                 None => Arc::clone(&none),
             },
             None => Arc::clone(&none),
         };
-        if own.is_empty() && segment.class.may_have_inner_ops() {
+        if names.is_empty() && segment.class.may_have_inner_ops() {
             // A loop without a scope separates nothing: what is inside of it may go on.
             continue;
         }
@@ -155,7 +155,7 @@ fn merged(
             run += 1;
         }
         let mut goes_on = run == last_run;
-        for (level, &name) in own.iter().enumerate() {
+        for (level, &name) in names.iter().enumerate() {
             goes_on &= before.get(level) == Some(&name);
             if lanes.len() <= level {
                 lanes.push(Vec::new());
@@ -175,7 +175,7 @@ fn merged(
                 }),
             }
         }
-        before = own;
+        before = names;
     }
     cx.reports.check(cx.scope)?;
     Ok(lanes)
@@ -188,9 +188,9 @@ pub(super) fn on_timeline(model: &TraceModel, slice: SliceId, part: TimeRange) -
     if part == measured {
         return shown;
     }
-    let at =
+    let shown_at =
         |time: Timestamp| (shown.start + (time - measured.start)).clamp(shown.start, shown.end);
-    TimeRange::new(at(part.start), at(part.end))
+    TimeRange::new(shown_at(part.start), shown_at(part.end))
 }
 
 fn data(lanes: Vec<Vec<OpenScope>>, names: Vec<DerivedName>) -> DerivedData {

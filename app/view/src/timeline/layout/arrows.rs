@@ -41,7 +41,7 @@ impl FlowArrow {
     /// Whether the curve passes within `reach` of a point.
     pub fn is_near(&self, x: f32, y: f32, reach: f32) -> bool {
         let points = self.curve();
-        let at = |share: f32| {
+        let point = |share: f32| {
             let rest = 1.0 - share;
             let weights = [
                 rest * rest * rest,
@@ -58,8 +58,8 @@ impl FlowArrow {
         };
         let pieces = (0..PIECES).map(|i| {
             (
-                at(i as f32 / PIECES as f32),
-                at((i + 1) as f32 / PIECES as f32),
+                point(i as f32 / PIECES as f32),
+                point((i + 1) as f32 / PIECES as f32),
             )
         });
         pieces

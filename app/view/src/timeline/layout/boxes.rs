@@ -48,8 +48,8 @@ impl LayoutWindow<'_> {
     }
 
     /// Position of a time, in points.
-    pub(super) fn x_of(&self, at: Timestamp) -> f64 {
-        self.time.fraction(at) * f64::from(self.width)
+    pub(super) fn x_of(&self, time: Timestamp) -> f64 {
+        self.time.fraction(time) * f64::from(self.width)
     }
 
     /// The time at a position.

@@ -100,17 +100,17 @@ fn values(
     // The value before the visible time holds at its beginning.
     let from = data
         .values
-        .partition_point(|&(at, _)| at <= visible.start)
+        .partition_point(|&(time, _)| time <= visible.start)
         .saturating_sub(1);
-    let until = data.values.partition_point(|&(at, _)| at < visible.end);
+    let until = data.values.partition_point(|&(time, _)| time < visible.end);
     let shown = data.values.get(from..until).unwrap_or_default();
     let ends = data.values.get(from + 1..).unwrap_or_default().iter();
-    let last = data.values.last().map_or(visible.end, |&(at, _)| at);
-    let ends = ends.map(|&(at, _)| at).chain([last.max(visible.end)]);
+    let last = data.values.last().map_or(visible.end, |&(time, _)| time);
+    let ends = ends.map(|&(time, _)| time).chain([last.max(visible.end)]);
     let samples = shown
         .iter()
         .zip(ends)
-        .map(|(&(at, value), end)| (TimeRange::new(at, end.max(at)), value));
+        .map(|(&(time, value), end)| (TimeRange::new(time, end.max(time)), value));
     value_box(window, *row, bounds, samples)
 }
 
@@ -136,20 +136,20 @@ impl LaneBoxes<'_> {
     fn add(&mut self, lane: &DerivedLane) {
         let (window, slices) = (self.window, lane.slices());
         let visible = window.time.range();
-        let x_of = |at| window.x_of(at);
+        let x_of = |time| window.x_of(time);
         let is_wide = |slice: &DerivedSlice| {
             x_of(slice.range.end) - x_of(slice.range.start) >= f64::from(MIN_WIDTH)
         };
-        let mut at = slices.partition_point(|slice| slice.range.end < visible.start);
+        let mut index = slices.partition_point(|slice| slice.range.end < visible.start);
         let mut column = ColumnSums::default();
         while let Some(slice) = slices
-            .get(at)
+            .get(index)
             .filter(|slice| slice.range.start < visible.end)
         {
             if is_wide(slice) {
                 let ends = (x_of(slice.range.start), x_of(slice.range.end));
                 self.push(ends, (0.0, LANE), slice, (slice.color, 1));
-                at += 1;
+                index += 1;
                 continue;
             }
             let number = (x_of(slice.range.start) / f64::from(MIN_WIDTH)).floor();
@@ -159,21 +159,21 @@ impl LaneBoxes<'_> {
             let end = end.max(slice.range.start + Picos::from_ps(1));
             let mut next = slices
                 .partition_point(|slice| slice.range.start < end)
-                .max(at + 1);
+                .max(index + 1);
             // Of several only the last can be wide, because they do not overlap.
-            if next > at + 1 && slices.get(next - 1).is_some_and(is_wide) {
+            if next > index + 1 && slices.get(next - 1).is_some_and(is_wide) {
                 next -= 1;
             }
-            let longest = lane.sums(at..next, &mut column.times);
+            let longest = lane.sums(index..next, &mut column.times);
             if let Some(last) = slices.get(next - 1).filter(|last| last.range.end > end) {
                 let beyond = last.range.end - end.max(last.range.start);
                 add_time(&mut column.times, last.color, -beyond);
                 column.rest = Some((*last, beyond, number + 1.0));
             }
             if let Some(longest) = slices.get(longest) {
-                self.column(number, &mut column.times, longest, (next - at) as u32);
+                self.column(number, &mut column.times, longest, (next - index) as u32);
             }
-            at = next;
+            index = next;
         }
         self.begin(f64::INFINITY, &mut column);
     }

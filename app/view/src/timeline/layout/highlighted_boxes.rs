@@ -19,7 +19,7 @@ pub(super) fn highlighted_boxes(
     let rows = scene.model.lane_rows(lane);
     let before = |row: usize| highlighted.ids.partition_point(|slice| slice.index() < row);
     let (first, end) = (before(rows.start), before(rows.end));
-    let range = |at: usize| scene.model.slice(highlighted.ids[at]).range();
+    let range = |index: usize| scene.model.slice(highlighted.ids[index]).range();
     // Slices of a lane do not overlap, so the order of ids is also the order of starts and of ends.
     let until = |from: usize, is_before: &dyn Fn(usize) -> bool| {
         let (mut low, mut high) = (from, end);
@@ -35,20 +35,21 @@ pub(super) fn highlighted_boxes(
     };
     let visible = window.time.range();
     let bucket = window.point_ps() * f64::from(MIN_WIDTH);
-    let mut at = until(first, &|i| range(i).end < visible.start);
-    while at < end && range(at).start < visible.end {
-        let begin = range(at).start;
-        let next = until(at + 1, &|i| {
+    let mut index = until(first, &|i| range(i).end < visible.start);
+    while index < end && range(index).start < visible.end {
+        let begin = range(index).start;
+        let next = until(index + 1, &|i| {
             (range(i).end - begin).as_ps_f64() <= bucket && range(i).start < visible.end
         });
         let longest = highlighted
             .longest
-            .largest(at..next, |i| range(i).dur())
-            .unwrap_or(at);
+            .largest(index..next, |i| range(i).dur())
+            .unwrap_or(index);
         let slice = scene.model.slice(highlighted.ids[longest]);
         let whole = trace_model::TimeRange::new(begin, range(next - 1).end);
-        let occupied = trace_model::Picos::from_ps(highlighted.sums[next] - highlighted.sums[at]);
-        let (id, label, count) = (slice.id(), slice.label_id(), (next - at) as u32);
+        let occupied =
+            trace_model::Picos::from_ps(highlighted.sums[next] - highlighted.sums[index]);
+        let (id, label, count) = (slice.id(), slice.label_id(), (next - index) as u32);
         let piece = SlicePiece {
             range: whole,
             slice: id,
@@ -57,6 +58,6 @@ pub(super) fn highlighted_boxes(
             occupied,
         };
         out.extend(boxed(window, &piece, top, height));
-        at = next;
+        index = next;
     }
 }

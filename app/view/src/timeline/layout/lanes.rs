@@ -38,8 +38,11 @@ impl DrawnColumns {
     /// As bars, whose heights are exact: for pictures that are not made of pixels.
     pub fn bars(&self) -> Vec<ColumnBar> {
         let tile = &*self.tile;
-        let at = |x: f32| ((x - self.left) / self.column).clamp(0.0, TILE_COLUMNS as f32);
-        let (first, end) = (at(self.shown.0) as usize, at(self.shown.1).ceil() as usize);
+        let column_at = |x: f32| ((x - self.left) / self.column).clamp(0.0, TILE_COLUMNS as f32);
+        let (first, end) = (
+            column_at(self.shown.0) as usize,
+            column_at(self.shown.1).ceil() as usize,
+        );
         let x = |column: usize| {
             (self.left + column as f32 * self.column).clamp(self.shown.0, self.shown.1)
         };
@@ -110,7 +113,7 @@ pub(super) fn add_lanes(
     let mut last: Option<SliceId> = None;
     for (tile, part) in shown.drain(..) {
         let [left, right] = [part.start, part.end]
-            .map(|at| window.x_of(at).clamp(-8.0, f64::from(window.width) + 8.0));
+            .map(|edge| window.x_of(edge).clamp(-8.0, f64::from(window.width) + 8.0));
         if right <= left {
             continue;
         }
@@ -131,11 +134,11 @@ pub(super) fn add_lanes(
         }
         let column =
             (tile.range.dur().as_ps_f64() / window.point_ps() / TILE_COLUMNS as f64) as f32;
-        let at = window.x_of(tile.range.start) as f32;
+        let tile_left = window.x_of(tile.range.start) as f32;
         let shown = (left as f32, right as f32);
         columns.push(DrawnColumns {
             tile,
-            left: at,
+            left: tile_left,
             column,
             shown,
             top,

@@ -81,8 +81,9 @@ impl DrawnRows {
 
     /// The highlighted box at a point of the canvas; of boxes that touch, the later one.
     fn highlighted_at(&self, x: f32, y: f32) -> Option<&SliceBox> {
-        let at = |b: &&SliceBox| b.top <= y && y < b.top + b.height && b.left <= x && x < b.right;
-        self.highlighted.iter().rev().find(at)
+        let is_under =
+            |b: &&SliceBox| b.top <= y && y < b.top + b.height && b.left <= x && x < b.right;
+        self.highlighted.iter().rev().find(is_under)
     }
 }
 
@@ -171,23 +172,25 @@ impl DrawList {
         if node.item.derived().is_some() {
             return None;
         }
-        let at = |lane: usize| place_in(matches!(node.item, TreeItem::Group(_)), row, lane);
-        let lane = (0..row.lanes).find(|&lane| at(lane).0 <= y && y < at(lane).0 + at(lane).1)?;
-        let (of_model, at) = (node.first_lane() + lane, at(lane));
+        let place = |lane: usize| place_in(matches!(node.item, TreeItem::Group(_)), row, lane);
+        let lane =
+            (0..row.lanes).find(|&lane| place(lane).0 <= y && y < place(lane).0 + place(lane).1)?;
+        let (of_model, place) = (node.first_lane() + lane, place(lane));
         match self.part_at(y).highlighted_at(x, y) {
             Some(drawn) => Some(LaneHit {
                 drawn: *drawn,
                 range: scene.model.slice(drawn.slice).range(),
                 lane: of_model,
             }),
-            None => hit_lane(scene, window, of_model, at, x),
+            None => hit_lane(scene, window, of_model, place, x),
         }
     }
 
     /// The slice of a derived track at a point, and the box that shows it.
     pub fn derived_at(&self, x: f32, y: f32) -> Option<&DerivedBox> {
-        let at = |b: &&DerivedBox| b.top <= y && y < b.top + b.height && b.left <= x && x < b.right;
-        self.part_at(y).derived.iter().find(at)
+        let is_under =
+            |b: &&DerivedBox| b.top <= y && y < b.top + b.height && b.left <= x && x < b.right;
+        self.part_at(y).derived.iter().find(is_under)
     }
 
     /// The rows that are drawn at a height of the canvas.
@@ -208,16 +211,16 @@ impl DrawList {
     /// The edge of a box within `reach` points of `x`, in the row at height `y`.
     pub fn snap(&self, model: &TraceModel, x: f32, y: f32, reach: f32) -> Option<Timestamp> {
         let row = self.row_at(y)?;
-        let own = self
+        let of_track = self
             .part_at(y)
             .boxes
             .iter()
             .filter(|b| row.y <= b.top && b.top < row.y + row.height);
-        let edges = own.flat_map(|b| {
+        let edges = of_track.flat_map(|b| {
             let range = model.slice(b.slice).range();
             [(b.left, range.start), (b.right, range.end)]
         });
-        let near = edges.filter(|(at, _)| (at - x).abs() <= reach);
+        let near = edges.filter(|(edge, _)| (edge - x).abs() <= reach);
         near.min_by(|a, b| (a.0 - x).abs().total_cmp(&(b.0 - x).abs()))
             .map(|(_, time)| time)
     }

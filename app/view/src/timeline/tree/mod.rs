@@ -447,11 +447,11 @@ fn arrange<T: Copy + PartialEq>(items: &mut Vec<T>, by: impl Fn(&T) -> i32) {
         .collect();
     moved.sort_by_key(|&(by, _)| by.unsigned_abs());
     for (by, item) in moved {
-        let Some(at) = items.iter().position(|other| *other == item) else {
+        let Some(index) = items.iter().position(|other| *other == item) else {
             continue;
         };
-        items.remove(at);
-        let to = (at as i64 + i64::from(by)).clamp(0, items.len() as i64) as usize;
+        items.remove(index);
+        let to = (index as i64 + i64::from(by)).clamp(0, items.len() as i64) as usize;
         items.insert(to, item);
     }
 }

@@ -70,8 +70,8 @@ impl VisibleRows {
     ) -> Self {
         let mut place = vec![NOWHERE; nodes];
         for (rows, offset) in [(&scrolled, 0), (&pinned, PINNED)] {
-            for (at, row) in rows.iter().enumerate() {
-                place[row.node] = offset | at as u32;
+            for (index, row) in rows.iter().enumerate() {
+                place[row.node] = offset | index as u32;
             }
         }
         Self {

@@ -89,9 +89,9 @@ pub fn details_ui(
                         Part::Path => path_ui(ui, path),
                         Part::Op => op_ui(ui, context, slice, out),
                         Part::Occurrences => {
-                            let own =
+                            let name_and_time =
                                 (slice.name(), measured_range(slice, &trace.model).dur().ps());
-                            histogram_ui(ui, known.durations, own, out);
+                            histogram_ui(ui, known.durations, name_and_time, out);
                             flows_ui(ui, trace, slice, out);
                         }
                         Part::Args => args_ui(ui, known.args),

@@ -108,8 +108,8 @@ fn limits_ui(ui: &mut Ui, context: PanelContext<'_>, slice: SliceRef<'_>, op: Op
                     &format!("The limit that the op comes closest to. Peaks: {flops}; {hbm}"),
                 );
             }
-            if let Some((limit, at)) = of_op.rates.beyond_peak {
-                let text = format!("{} of {}", number(at, Unit::Percent), limit.title());
+            if let Some((limit, reached)) = of_op.rates.beyond_peak {
+                let text = format!("{} of {}", number(reached, Unit::Percent), limit.title());
                 value_row(
                     ui,
                     "Impossible rate",
@@ -120,14 +120,19 @@ fn limits_ui(ui: &mut Ui, context: PanelContext<'_>, slice: SliceRef<'_>, op: Op
             // An execution of zero duration has no meaningful rate.
             let dur = Some(slice.measured_dur().ps()).filter(|&ps| ps > 0);
             if let Some((all, dur)) = of_op.rates.efficiency_percent.zip(dur) {
-                let own = all.0 * of_op.mean_time_ps / dur as f64;
+                let percent = all.0 * of_op.mean_time_ps / dur as f64;
                 let about = format!(
                     "Least time that the tightest known limit allows for its work (by the compiler's cost model), of \
                      the time of this execution; of all {} executions: {}",
                     of_op.occurrences,
                     number(all.0, Unit::Percent),
                 );
-                value_row(ui, "  of that limit", number(own, Unit::Percent), &about);
+                value_row(
+                    ui,
+                    "  of that limit",
+                    number(percent, Unit::Percent),
+                    &about,
+                );
             }
             if let Some(share) = of_op.self_of_op_time_percent {
                 let about = format!(

@@ -21,7 +21,9 @@ pub(super) fn path_of<'a>(trace: &'a OpenTrace, slice: SliceRef<'_>) -> Option<P
 
 /// What the step waits for by kind, and how much of it is this slice.
 pub(super) fn path_ui(ui: &mut Ui, path: Option<PathOfSlice<'_>>) {
-    let Some((step, own)) = path else { return };
+    let Some((step, time_on_path)) = path else {
+        return;
+    };
     section(ui, "Critical path of its step");
     let share = |part: Picos| {
         let percent = Percent::of(part, step.length);
@@ -29,13 +31,13 @@ pub(super) fn path_ui(ui: &mut Ui, path: Option<PathOfSlice<'_>>) {
         format!("{}{percent}", time(part))
     };
     value_grid(ui, "critical path", |ui| {
-        let own = if own > Picos::ZERO {
-            share(own)
+        let shown_share = if time_on_path > Picos::ZERO {
+            share(time_on_path)
         } else {
             "not on it".to_owned()
         };
         let about = format!("of step {}, which takes {}", step.number, time(step.length));
-        value_row(ui, "This slice", own, &about);
+        value_row(ui, "This slice", shown_share, &about);
         for &(what, part) in &step.kinds {
             value_row(ui, &what.title(), share(part), &about);
         }

@@ -46,7 +46,7 @@ pub fn name_at(text: &str) -> usize {
     text.char_indices()
         .rev()
         .find(|&(_, c)| std::path::is_separator(c))
-        .map_or(0, |(at, c)| at + c.len_utf8())
+        .map_or(0, |(index, c)| index + c.len_utf8())
 }
 
 /// `~` stands for the user's directory.
@@ -91,8 +91,9 @@ pub fn common_beginning(entries: &[PathEntry]) -> String {
     let Some(first) = names.next() else {
         return String::new();
     };
-    let common = |own: &str, other: &str| {
-        own.chars()
+    let common = |beginning: &str, other: &str| {
+        beginning
+            .chars()
             .zip(other.chars())
             .take_while(|(a, b)| a == b)
             .count()

@@ -266,14 +266,14 @@ impl PathDialog {
         } else {
             path.parent()
         };
-        let found = folder.and_then(|folder| prefix_to(&self.source, folder));
-        if found.is_none() {
+        let prefix = folder.and_then(|folder| prefix_to(&self.source, folder));
+        if prefix.is_none() {
             self.notice = Some(
                 "Neither here nor below, where its recorded path leads, is a file of its name."
                     .to_owned(),
             );
         }
-        found.map(PathAnswer::Found)
+        prefix.map(PathAnswer::Found)
     }
 
     /// Entries of the directory that begin as typed; none while it is read.

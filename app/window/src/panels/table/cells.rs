@@ -13,7 +13,7 @@ pub(super) fn cells_ui(ui: &Ui, table: &Table, row: &[Cell], rect: Rect, columns
     let clip = ui.clip_rect();
     let pointer = ui
         .input(|i| i.pointer.hover_pos())
-        .filter(|at| rect.contains(*at) && clip.contains(*at));
+        .filter(|pos| rect.contains(*pos) && clip.contains(*pos));
     let mut x = rect.left();
     for &(index, width) in &columns.0 {
         let (Some(column), Some(cell)) = (table.columns.get(index), row.get(index)) else {
@@ -40,7 +40,7 @@ pub(super) fn cells_ui(ui: &Ui, table: &Table, row: &[Cell], rect: Rect, columns
             theme.text
         };
         write_cell(painter, area, &text, is_text(column), &font, color);
-        if pointer.is_some_and(|at| area.contains(at)) {
+        if pointer.is_some_and(|pos| area.contains(pos)) {
             let response =
                 ui.interact(area, ui.scope_id().with(("cell", table.id)), Sense::hover());
             hover_ui(&response, column, cell, &text);

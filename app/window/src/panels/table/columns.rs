@@ -76,24 +76,27 @@ impl ShownColumns {
         room: f32,
         by: Option<usize>,
     ) -> Self {
-        let is_text_at = |at: usize| table.columns.get(at).is_some_and(is_text);
-        let least = |&(at, width): &(usize, f32)| match at {
-            _ if !is_text_at(at) => width,
+        let is_text_at = |index: usize| table.columns.get(index).is_some_and(is_text);
+        let least = |&(index, width): &(usize, f32)| match index {
+            _ if !is_text_at(index) => width,
             0 => width.min(LEAST_TEXT[0]),
             _ => width.min(LEAST_TEXT[1]),
         };
         let mut kept = widths(needs);
         let width = |kept: &[(usize, f32)]| kept.iter().map(|&(_, width)| width).sum::<f32>();
         while width(&kept) > room {
-            let is_empty =
-                |&(at, _): &(usize, f32)| at > 0 && Some(at) != by && !needs[at].has_values;
+            let is_empty = |&(index, _): &(usize, f32)| {
+                index > 0 && Some(index) != by && !needs[index].has_values
+            };
             let Some(empty) = kept.iter().rposition(is_empty) else {
                 break;
             };
             kept.remove(empty);
         }
         while kept.iter().map(least).sum::<f32>() > room {
-            let spare = kept.iter().rposition(|&(at, _)| at > 0 && Some(at) != by);
+            let spare = kept
+                .iter()
+                .rposition(|&(index, _)| index > 0 && Some(index) != by);
             let Some(spare) = spare else { break };
             kept.remove(spare);
         }

@@ -49,12 +49,19 @@ impl TabPanel for FoundPanel {
 
     fn ui(&mut self, ui: &mut Ui, tab: TabContent<'_>) {
         let PanelContext { trace, search, .. } = tab.context;
-        let wanted = search.latest().and_then(|found| self.list.order(found));
+        let wanted = search.latest().and_then(|results| self.list.order(results));
         if let (JobAnswer::Ready(_), Some(wanted)) = (search, &wanted) {
             let (model, tree) = (trace.model.clone(), Arc::clone(&trace.tree));
-            let own = wanted.clone();
+            let wanted_order = wanted.clone();
             self.order.ask(wanted.clone(), move |progress| {
-                order(&model, &tree, &own.found, own.by, own.descending, progress)
+                order(
+                    &model,
+                    &tree,
+                    &wanted_order.found,
+                    wanted_order.by,
+                    wanted_order.descending,
+                    progress,
+                )
             });
         }
         let order = match self.order.memo() {
@@ -97,10 +104,10 @@ struct ResultList {
 
 impl ResultList {
     /// The sort that has to be computed; `None` for time order.
-    fn order(&self, found: &Arc<SearchResults>) -> Option<ResultOrder> {
+    fn order(&self, results: &Arc<SearchResults>) -> Option<ResultOrder> {
         let made = self.by != OrderBy::Time || self.descending;
         made.then(|| ResultOrder {
-            found: Arc::clone(found),
+            found: Arc::clone(results),
             by: self.by,
             descending: self.descending,
         })
@@ -116,19 +123,21 @@ fn found_ui(
     out: &mut AppCommands,
 ) {
     let PanelContext { trace, state, .. } = context;
-    let Some(found) = context.search.latest().filter(|_| state.is_searching()) else {
+    let Some(results) = context.search.latest().filter(|_| state.is_searching()) else {
         ui.weak("No search is active and nothing is highlighted.");
         return;
     };
     ui.horizontal(|ui| {
-        ui.strong(count_text(&trace.model, found, state.place.selection));
-        if order.is_none() && list.order(found).is_some() {
+        ui.strong(count_text(&trace.model, results, state.place.selection));
+        if order.is_none() && list.order(results).is_some() {
             ui.spinner();
         }
         at_right(ui, |ui| {
             let rows = || {
-                (0..found.slices.len()).map(|row| {
-                    order.map_or(row, |order| order.get(row).map_or(row, |&at| at as usize))
+                (0..results.slices.len()).map(|row| {
+                    order.map_or(row, |order| {
+                        order.get(row).map_or(row, |&number| number as usize)
+                    })
                 })
             };
             csv_ui(
@@ -137,7 +146,7 @@ fn found_ui(
                 || {
                     Some(table(
                         &trace.model,
-                        rows().filter_map(|row| found.slices.get(row).copied()),
+                        rows().filter_map(|row| results.slices.get(row).copied()),
                     ))
                 },
                 out,
@@ -146,13 +155,13 @@ fn found_ui(
     });
     let widths = widths(ui.available_width() - 12.0);
     heading_ui(ui, list, &widths);
-    let count = found.slices.len();
+    let count = results.slices.len();
     let mut area = ScrollArea::vertical()
         .id_salt("found")
         .auto_shrink([false, false]);
     // Only in time order is the row of a slice known.
     let row = |slice| {
-        found
+        results
             .number(&trace.model, Some(slice))
             .map(|number| number - 1)
             .filter(|_| order.is_none())
@@ -166,8 +175,10 @@ fn found_ui(
         list.follow
             .saw(&rows, ui.max_rect().top(), ui.clip_rect(), ROW);
         for row in rows {
-            let at = order.map_or(Some(row), |order| order.get(row).map(|&at| at as usize));
-            if let Some(&slice) = at.and_then(|at| found.slices.get(at))
+            let number = order.map_or(Some(row), |order| {
+                order.get(row).map(|&number| number as usize)
+            });
+            if let Some(&slice) = number.and_then(|number| results.slices.get(number))
                 && row_ui(ui, trace, state, slice, &widths)
             {
                 out.push(ViewCommand::GoTo(slice).into());
@@ -243,8 +254,8 @@ fn row_ui(
 ) -> bool {
     let theme = theme::current(ui);
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), ROW), Sense::click());
-    let own = trace.model.slice(slice);
-    response.labeled(Role::Button, format_args!("Found {}", own.name()));
+    let found_slice = trace.model.slice(slice);
+    response.labeled(Role::Button, format_args!("Found {}", found_slice.name()));
     let fill = match () {
         () if state.place.selection == Some(slice) => theme.accent.gamma_multiply(0.22),
         () if response.hovered() => theme.raised,
@@ -252,7 +263,7 @@ fn row_ui(
     };
     let painter = ui.painter_at(rect);
     painter.rect_filled(rect, 0.0, fill);
-    let track = own.track_ref();
+    let track = found_slice.track_ref();
     let group = trace.model.str(trace.model.group(track.group).name);
     let font = FontId::proportional(12.0);
     let mut x = rect.left();
@@ -263,7 +274,7 @@ fn row_ui(
             OrderBy::Time => write_cell(
                 &painter,
                 cell,
-                &start_text(trace, own.start()),
+                &start_text(trace, found_slice.start()),
                 false,
                 &font,
                 theme.text,
@@ -272,23 +283,30 @@ fn row_ui(
                 write_cell(
                     &painter,
                     cell,
-                    &time(measured_range(own, &trace.model).dur()),
+                    &time(measured_range(found_slice, &trace.model).dur()),
                     false,
                     &font,
                     theme.text,
                 );
             }
-            OrderBy::Name => write_cell(&painter, cell, own.name(), true, &font, theme.text_strong),
+            OrderBy::Name => write_cell(
+                &painter,
+                cell,
+                found_slice.name(),
+                true,
+                &font,
+                theme.text_strong,
+            ),
             OrderBy::Track => {
                 let text = format!(
                     "{} {}",
                     short_device_name(group),
                     trace.model.str(track.name)
                 );
-                let at = pos2(cell.left() + PAD, cell.center().y);
+                let pos = pos2(cell.left() + PAD, cell.center().y);
                 elided(
                     &painter,
-                    at,
+                    pos,
                     Align2::LEFT_CENTER,
                     &text,
                     cell.width() - PAD,
@@ -302,7 +320,7 @@ fn row_ui(
     let response = response
         .on_hover_cursor(CursorIcon::PointingHand)
         .on_hover_ui(|ui| {
-            ui.strong(own.name());
+            ui.strong(found_slice.name());
             ui.label(format!("{} of {group}", trace.model.str(track.name)));
             ui.weak(format!(
                 "Time: as on the ruler. Duration: {}, by the clock that timed it.",
@@ -314,12 +332,12 @@ fn row_ui(
 
 /// The start of a slice with a precision of at least a millionth of the trace; with four digits, neighbouring rows
 /// would look the same.
-fn start_text(trace: &OpenTrace, at: Timestamp) -> String {
+fn start_text(trace: &OpenTrace, start: Timestamp) -> String {
     let extent = trace.model.extent();
-    let at = at.since_origin();
+    let start = start.since_origin();
     if times::format() != TimeFormat::Digits {
-        return time(at);
+        return time(start);
     }
     let digits = extent.dur().ps().max(1).ilog10().saturating_sub(6);
-    tick_label(at, Picos::from_ps(10_i64.pow(digits)))
+    tick_label(start, Picos::from_ps(10_i64.pow(digits)))
 }

@@ -141,34 +141,37 @@ fn nested_ui(ui: &mut Ui, trees: &mut OpTrees) {
     /// Deeper trees are hard to read.
     const MOST_LEVELS: usize = 3;
     let before = trees.levels.clone();
-    for at in 1..(before.len() + 1).min(MOST_LEVELS) {
-        let own = before.get(at).copied();
+    for level in 1..(before.len() + 1).min(MOST_LEVELS) {
+        let current = before.get(level).copied();
         let word = |by| {
             TreeGrouping::ALL
                 .iter()
                 .find(|(other, _)| *other == by)
                 .map_or("", |(_, word)| word)
         };
-        let shown = own.map_or("then …", word);
-        let list = ComboBox::from_id_salt(("nested", at))
+        let shown = current.map_or("then …", word);
+        let list = ComboBox::from_id_salt(("nested", level))
             .selected_text(shown)
             .width(110.0)
             .show_ui(ui, |ui| {
-                if ui.selectable_label(own.is_none(), "no further").clicked() {
-                    trees.levels.truncate(at);
+                if ui
+                    .selectable_label(current.is_none(), "no further")
+                    .clicked()
+                {
+                    trees.levels.truncate(level);
                 }
                 for (by, word) in TreeGrouping::ALL
                     .into_iter()
-                    .filter(|(by, _)| !before[..at].contains(by))
+                    .filter(|(by, _)| !before[..level].contains(by))
                 {
-                    if ui.selectable_label(own == Some(by), word).clicked() {
-                        trees.levels.truncate(at);
+                    if ui.selectable_label(current == Some(by), word).clicked() {
+                        trees.levels.truncate(level);
                         trees.levels.push(by);
                     }
                 }
             });
         list.response
-            .labeled(Role::ComboBox, format_args!("Level {}", at + 1));
+            .labeled(Role::ComboBox, format_args!("Level {}", level + 1));
     }
     if trees.levels != before {
         trees.zoom.clear();
@@ -245,7 +248,7 @@ impl TreeWalk<'_> {
         let has_children = !node.children.is_empty();
         let mut open = kept::<bool>(ui, id).unwrap_or(false);
         // If the op has no row of its own, the row of its branch is selected.
-        let is_own = !open && self.own.is_some_and(|own| node.ops.contains(&own));
+        let is_own = !open && self.own.is_some_and(|op| node.ops.contains(&op));
         let row = node_row_ui(ui, node, (self.whole, self.over), depth, open, is_own);
         if is_own && self.follows {
             row.scroll_to_me(None);

@@ -85,9 +85,9 @@ impl QueryPanel {
             limit: self.limit,
             run: self.runs,
         };
-        let (session, own, cancel) = (session.clone(), asked.clone(), Arc::clone(&self.stop));
+        let (session, question, cancel) = (session.clone(), asked.clone(), Arc::clone(&self.stop));
         self.answers
-            .ask(asked, move |_| Ok(answer(&session, &own, cancel)));
+            .ask(asked, move |_| Ok(answer(&session, &question, cancel)));
     }
 
     fn error(&self) -> Option<(&AskedQuery, &QueryError)> {
@@ -100,8 +100,8 @@ impl QueryPanel {
     /// The part of the text that an error is about, while the text is the one that was run.
     fn wrong_word(&self) -> Option<std::ops::Range<usize>> {
         let (asked, error) = self.error()?;
-        let (sql, at) = error.place.as_ref()?;
-        (asked.sql == self.text && *sql == self.text).then(|| word_at(sql, *at))
+        let (sql, position) = error.place.as_ref()?;
+        (asked.sql == self.text && *sql == self.text).then(|| word_at(sql, *position))
     }
 }
 
@@ -267,8 +267,8 @@ fn track_ui(ui: &mut Ui, state: &ViewState, sql: &str, table: &Table, view: &mut
             "Show the rows as a track below the devices; the query runs over the whole capture",
         ),
     };
-    let own = PRESETS.iter().find(|preset| preset.sql == sql);
-    let title = own.map_or_else(
+    let preset = PRESETS.iter().find(|preset| preset.sql == sql);
+    let title = preset.map_or_else(
         || free_title(&state.queries),
         |preset| preset.name.to_owned(),
     );
@@ -286,8 +286,8 @@ fn free_title(queries: &[QueryTrack]) -> String {
 /// Lists of ready-made queries and of tables.
 fn presets_ui(ui: &mut Ui, panel: &mut QueryPanel, session: &Session, scope: Scope) {
     ui.horizontal(|ui| {
-        let own = PRESETS.iter().find(|preset| preset.sql == panel.text);
-        let text = own.map_or("Ready-made queries", |preset| preset.name);
+        let current = PRESETS.iter().find(|preset| preset.sql == panel.text);
+        let text = current.map_or("Ready-made queries", |preset| preset.name);
         let list = ComboBox::from_id_salt("ready-made queries")
             .selected_text(text)
             .width(170.0)
@@ -295,7 +295,7 @@ fn presets_ui(ui: &mut Ui, panel: &mut QueryPanel, session: &Session, scope: Sco
         let mut chosen = None;
         let list = list.show_ui(ui, |ui| {
             for preset in &PRESETS {
-                let is_own = own.is_some_and(|own| own.name == preset.name);
+                let is_own = current.is_some_and(|current| current.name == preset.name);
                 let entry =
                     ui.selectable_label(is_own, format!("{}: {}", preset.name, preset.about));
                 if entry.clicked() {
@@ -313,8 +313,8 @@ fn presets_ui(ui: &mut Ui, panel: &mut QueryPanel, session: &Session, scope: Sco
             panel.run(session, scope);
         }
         ui.menu_button("Tables", |ui| {
-            let own = session.clone();
-            panel.tables.ask(scope, move |_| tables_of(&own, scope));
+            let traced = session.clone();
+            panel.tables.ask(scope, move |_| tables_of(&traced, scope));
             ui.set_min_width(320.0);
             match panel.tables.memo() {
                 JobAnswer::Ready(tables) => {
@@ -438,11 +438,13 @@ fn error_ui(ui: &mut Ui, error: &QueryError) {
         .map(|c| c.to_uppercase().collect())
         .unwrap_or_default();
     ui.colored_label(color, format!("{first}{}", letters.as_str()));
-    if let Some((sql, at)) = &error.place
-        && let Some(word) = sql.get(word_at(sql, *at)).filter(|word| !word.is_empty())
+    if let Some((sql, position)) = &error.place
+        && let Some(word) = sql
+            .get(word_at(sql, *position))
+            .filter(|word| !word.is_empty())
     {
         let line = sql
-            .get(..*at)
+            .get(..*position)
             .map_or(1, |before| before.matches('\n').count() + 1);
         ui.weak(format!("at “{word}” in line {line}"));
     }

@@ -68,7 +68,7 @@ fn requests_ui(ui: &mut Ui, context: PanelContext<'_>, out: &mut ViewCommands) {
         response.labeled(Role::Canvas, format_args!("Requests over time: {count}"));
         let place = RequestGrid { rect, row, whole };
         paint(ui, context, report, &place);
-        let Some(request) = response.hover_pos().and_then(|at| place.at(report, at.y)) else {
+        let Some(request) = response.hover_pos().and_then(|pos| place.at(report, pos.y)) else {
             return;
         };
         let clicked = response.clicked();
@@ -136,8 +136,8 @@ impl RequestGrid {
         self.rect.left() + NAMES + (share * f64::from(self.rect.width() - NAMES)) as f32
     }
 
-    fn bar(&self, at: usize, range: TimeRange, inset: f32) -> Rect {
-        let y = self.rect.top() + self.row * at as f32;
+    fn bar(&self, row: usize, range: TimeRange, inset: f32) -> Rect {
+        let y = self.rect.top() + self.row * row as f32;
         let (from, to) = (self.x(range.start.ps()), self.x(range.end.ps()));
         let inset = if self.row > 8.0 { inset } else { 0.5 };
         Rect::from_min_max(
@@ -151,12 +151,12 @@ fn paint(ui: &Ui, context: PanelContext<'_>, report: &ServingReport, place: &Req
     let (theme, painter, clip) = (theme::current(ui), ui.painter(), ui.clip_rect());
     let every = (11.0 / place.row).ceil().max(1.0) as usize;
     let font = FontId::proportional(if place.row >= 12.0 { 11.0 } else { 10.0 });
-    for (at, request) in report.requests.iter().enumerate() {
-        let whole = place.bar(at, request.range(), 5.0);
+    for (row, request) in report.requests.iter().enumerate() {
+        let whole = place.bar(row, request.range(), 5.0);
         if whole.bottom() < clip.top() || whole.top() > clip.bottom() {
             continue;
         }
-        if at.is_multiple_of(every) {
+        if row.is_multiple_of(every) {
             let left = pos2(place.rect.left(), whole.center().y);
             elided_name(
                 painter,
@@ -169,8 +169,12 @@ fn paint(ui: &Ui, context: PanelContext<'_>, report: &ServingReport, place: &Req
         }
         painter.rect_filled(whole, 0.0, theme.edge);
         for (phase, _) in DRAWN {
-            for (_, range) in request.spans.iter().filter(|(own, _)| *own == phase) {
-                painter.rect_filled(place.bar(at, *range, 2.0), 0.0, color(theme, phase));
+            for (_, range) in request
+                .spans
+                .iter()
+                .filter(|(of_span, _)| *of_span == phase)
+            {
+                painter.rect_filled(place.bar(row, *range, 2.0), 0.0, color(theme, phase));
             }
         }
         if request.slice.is_some() && request.slice == context.state.place.selection {

@@ -120,8 +120,8 @@ impl TabPanel for SourcePanel {
             return drop(ui.label("No op records its source."));
         }
         if self.place.is_none() {
-            let own = all.iter().find(|file| !is_library(&file.file));
-            let first = own.or(all.first());
+            let of_user = all.iter().find(|file| !is_library(&file.file));
+            let first = of_user.or(all.first());
             self.place = first.map(|file| (file.file.clone(), file.hottest()));
         }
         self.ask(context);
@@ -133,7 +133,10 @@ impl TabPanel for SourcePanel {
             return;
         };
         let empty = FileTimes::default();
-        let times = all.iter().find(|own| own.file == file).unwrap_or(&empty);
+        let times = all
+            .iter()
+            .find(|listed| listed.file == file)
+            .unwrap_or(&empty);
         match self.text.memo() {
             JobAnswer::Failed { error, .. } => drop(ui.label(format!("The file {error}"))),
             JobAnswer::Ready(text) => {
@@ -143,8 +146,8 @@ impl TabPanel for SourcePanel {
                 let scrolls = std::mem::take(&mut self.scrolls);
                 if let Some(clicked) = lines_ui(ui, (text.as_ref(), times), &sums, line, scrolls) {
                     self.place = Some((file, clicked));
-                    if let Some(own) = times.lines.get(&clicked) {
-                        let labels = context.trace.labels_of(&own.ops);
+                    if let Some(line) = times.lines.get(&clicked) {
+                        let labels = context.trace.labels_of(&line.ops);
                         let title = SourcePlace {
                             file: times.file.clone(),
                             line: clicked,
@@ -185,8 +188,8 @@ fn stack_ui(ui: &mut Ui, context: PanelContext<'_>, panel: &mut SourcePanel) {
         if stack.is_empty() {
             ui.weak("records no source");
         }
-        for (at, frame) in stack.iter().enumerate() {
-            if at > 0 {
+        for (index, frame) in stack.iter().enumerate() {
+            if index > 0 {
                 ui.weak("‹");
             }
             let is_shown = panel
@@ -225,15 +228,15 @@ fn head_ui(ui: &mut Ui, panel: &mut SourcePanel, all: &[FileTimes], out: &mut Ap
             .height(420.0)
             .selected_text(short(&file))
             .show_ui(ui, |ui| {
-                for own in all {
-                    let text = format!("{}  {}", short(&own.file), time(own.self_time_ps));
+                for listed in all {
+                    let text = format!("{}  {}", short(&listed.file), time(listed.self_time_ps));
                     if ui
-                        .selectable_label(own.file == file, text)
-                        .on_hover_text(&own.file)
+                        .selectable_label(listed.file == file, text)
+                        .on_hover_text(&listed.file)
                         .clicked()
                     {
                         (panel.place, panel.scrolls) =
-                            (Some((own.file.clone(), own.hottest())), true);
+                            (Some((listed.file.clone(), listed.hottest())), true);
                     }
                 }
             });
@@ -303,8 +306,8 @@ fn lines_ui(
     let place = || numbers.iter().position(|&number| number == line);
     let scrolls_to = scrolls.then(place).flatten();
     let size = (numbers.len(), letters);
-    let clicked = timed_lines_ui(ui, "source", size, scrolls_to, |at| {
-        let number = numbers.get(at).copied().unwrap_or_default();
+    let clicked = timed_lines_ui(ui, "source", size, scrolls_to, |index| {
+        let number = numbers.get(index).copied().unwrap_or_default();
         let code = text.and_then(|text| text.lines.get((number as usize).checked_sub(1)?));
         let shown = TimedLine {
             text: code.map_or("", String::as_str),
@@ -312,21 +315,24 @@ fn lines_ui(
             is_shown: number == line,
             ..TimedLine::default()
         };
-        let Some(own) = times.lines.get(&number) else {
+        let Some(line_times) = times.lines.get(&number) else {
             return shown;
         };
-        let (length, ops) = (time(own.self_time_ps), counted(own.ops.len(), "op"));
+        let (length, ops) = (
+            time(line_times.self_time_ps),
+            counted(line_times.ops.len(), "op"),
+        );
         TimedLine {
             time: Some((
-                own.self_time_ps,
-                own.self_time_ps.ps() as f32 / longest.ps() as f32,
+                line_times.self_time_ps,
+                line_times.self_time_ps.ps() as f32 / longest.ps() as f32,
             )),
             label: Some(format!("Line {number}, self {length}")),
             about: format!("self {length} in {ops}, sum over {sums}"),
             ..shown
         }
     });
-    clicked.and_then(|at| numbers.get(at).copied())
+    clicked.and_then(|index| numbers.get(index).copied())
 }
 
 #[cfg(test)]

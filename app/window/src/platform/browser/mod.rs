@@ -50,7 +50,7 @@ pub fn fetch(path: &Path, progress: &Arc<Progress>, first: FirstFetched, then: F
 
 /// Takes what the page says over: stage, bytes done and in total. Answers whether to go on.
 fn counting(progress: Arc<Progress>) -> impl FnMut(bool, f64, f64) -> bool {
-    let (mut at, mut of) = (0, 0);
+    let (mut done_before, mut of) = (0, 0);
     let importing = Cell::new(false);
     move |imports, done, total| {
         if importing.replace(imports) != imports {
@@ -59,12 +59,12 @@ fn counting(progress: Arc<Progress>) -> impl FnMut(bool, f64, f64) -> bool {
             } else {
                 ProgressStage::Downloading
             });
-            (at, of) = (0, 0);
+            (done_before, of) = (0, 0);
         }
         let (done, total) = (done as u64, total as u64);
         progress.add_total(total.saturating_sub(of));
-        progress.add_done(done.saturating_sub(at));
-        (at, of) = (done.max(at), total.max(of));
+        progress.add_done(done.saturating_sub(done_before));
+        (done_before, of) = (done.max(done_before), total.max(of));
         progress.check().is_ok()
     }
 }

@@ -90,9 +90,9 @@ impl Importer for LatencyHidingSchedule {
             .collect();
         let cut = ScheduleCut::of(&parsed.cut_in);
         let last = schedules.len() - 1;
-        let schedules = schedules.into_iter().enumerate().map(|(at, it)| {
+        let schedules = schedules.into_iter().enumerate().map(|(index, it)| {
             let id = it.number("computation_id").unwrap_or(0);
-            let cut = cut.filter(|_| at == last);
+            let cut = cut.filter(|_| index == last);
             ParsedSchedule::read(it, &module, ids.get(&id).copied(), options, cut)
         });
         let schedules = schedules.collect::<Result<Vec<_>, _>>()?;
@@ -245,7 +245,7 @@ impl<'a> ScheduleWriter<'_, 'a> {
         // A slice of one cycle stands for an instruction without cost.
         let cycle = (1e6 / schedule.mhz).ceil() as i64;
         let mut busy_until = 0;
-        for (at, (row, place)) in schedule.rows.iter().zip(&places).enumerate() {
+        for (index, (row, place)) in schedule.rows.iter().zip(&places).enumerate() {
             let label = place.and_then(|place| labels.of(out, place));
             if label.is_none() {
                 out.log(IssueKind::UnknownMetadata, || {
@@ -255,7 +255,7 @@ impl<'a> ScheduleWriter<'_, 'a> {
             let label = label.unwrap_or_else(|| out.label("(unknown instruction)", None));
             if row.start > busy_until + 1 {
                 let done = awaited
-                    .get(at)
+                    .get(index)
                     .copied()
                     .flatten()
                     .and_then(|done| labels.of(out, done));
@@ -275,14 +275,14 @@ impl<'a> ScheduleWriter<'_, 'a> {
                 out.add_slice(
                     ops,
                     SliceSpec {
-                        args: Some(at as u64),
+                        args: Some(index as u64),
                         ..spec
                     },
                 );
             }
             busy_until = row.end.max(busy_until);
             if let Some(place) = *place {
-                self.fly(schedule, at, place, labels, out);
+                self.fly(schedule, index, place, labels, out);
             }
         }
         let open = self.flights.drain();
@@ -299,18 +299,18 @@ impl<'a> ScheduleWriter<'_, 'a> {
     fn fly(
         &mut self,
         schedule: &ParsedSchedule,
-        at: usize,
+        index: usize,
         place: InstructionId,
         labels: &mut ScheduleLabels<'_, 'a>,
         out: &mut TraceBuilder,
     ) {
         let program = self.program;
-        let (Some(instruction), Some(row)) = (program.instruction(place), schedule.rows.get(at))
+        let (Some(instruction), Some(row)) = (program.instruction(place), schedule.rows.get(index))
         else {
             return;
         };
         if instruction.opcode.ends_with("-start") {
-            self.flights.insert(place, (row.start, at));
+            self.flights.insert(place, (row.start, index));
         }
         if !instruction.opcode.ends_with("-done") {
             return;

@@ -275,14 +275,14 @@ impl<'a> TextProtoReader<'a> {
         };
         let from = self.at;
         let mut bytes = self.text.bytes().enumerate().skip(from + 1);
-        while let Some((at, byte)) = bytes.next() {
+        while let Some((index, byte)) = bytes.next() {
             match byte {
                 b'\\' => {
                     bytes.next();
                 }
                 b'\n' => self.line += 1,
                 _ if byte == quote => {
-                    self.at = at + 1;
+                    self.at = index + 1;
                     return self.text.get(from..self.at);
                 }
                 _ => {}

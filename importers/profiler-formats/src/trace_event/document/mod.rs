@@ -117,40 +117,40 @@ impl DocumentReader {
         last: bool,
         into: &mut EventCollector<'_>,
     ) -> Result<usize> {
-        let mut at = 0;
-        while at < window.len() {
+        let mut position = 0;
+        while position < window.len() {
             let step = match self.state {
-                DocumentState::Start => self.start(window, at)?,
-                DocumentState::Members => self.member(window, at, into)?,
-                DocumentState::Events => self.events(window, at, last, into),
-                DocumentState::Resync => self.resync(window, at, into),
-                DocumentState::Skipping { .. } => self.skip(window, at, into),
-                DocumentState::Done => self.rest(window, at, into),
+                DocumentState::Start => self.start(window, position)?,
+                DocumentState::Members => self.member(window, position, into)?,
+                DocumentState::Events => self.events(window, position, last, into),
+                DocumentState::Resync => self.resync(window, position, into),
+                DocumentState::Skipping { .. } => self.skip(window, position, into),
+                DocumentState::Done => self.rest(window, position, into),
                 DocumentState::Rest => ReadProgress::To(window.len()),
             };
             match step {
-                ReadProgress::To(next) => at = next,
+                ReadProgress::To(next) => position = next,
                 ReadProgress::Wait(next) => {
-                    at = next;
+                    position = next;
                     break;
                 }
             }
         }
-        let blank = skip_blank(window, at).is_err();
+        let blank = skip_blank(window, position).is_err();
         self.cut = last && !blank;
         self.seen = self.offset + window.len() as u64;
-        self.offset += at as u64;
-        Ok(at)
+        self.offset += position as u64;
+        Ok(position)
     }
 
-    fn start(&mut self, window: &[u8], at: usize) -> Result<ReadProgress> {
+    fn start(&mut self, window: &[u8], position: usize) -> Result<ReadProgress> {
         let from = if self.offset == 0 && window.starts_with(b"\xef\xbb\xbf") {
-            at.max(3)
+            position.max(3)
         } else {
-            at
+            position
         };
         if self.offset == 0 && b"\xef\xbb\xbf".starts_with(window) {
-            return Ok(ReadProgress::Wait(at));
+            return Ok(ReadProgress::Wait(position));
         }
         let Ok(from) = skip_blank(window, from) else {
             return Ok(ReadProgress::Wait(window.len()));
@@ -172,17 +172,17 @@ impl DocumentReader {
     fn member(
         &mut self,
         window: &[u8],
-        at: usize,
+        position: usize,
         into: &mut EventCollector<'_>,
     ) -> Result<ReadProgress> {
-        let (key, from) = match member_key(window, at) {
+        let (key, from) = match member_key(window, position) {
             Ok((Some(key), from)) => (key, from),
             Ok((None, end)) => {
                 self.state = DocumentState::Done;
                 return Ok(ReadProgress::To(end));
             }
-            Err(JsonStop::End) => return Ok(ReadProgress::Wait(at)),
-            Err(JsonStop::Bad) => return self.bad_member(at, into),
+            Err(JsonStop::End) => return Ok(ReadProgress::Wait(position)),
+            Err(JsonStop::Bad) => return self.bad_member(position, into),
         };
         if key.raw == b"traceEvents" && window[from] == b'[' {
             self.begin_events(false);
@@ -211,29 +211,38 @@ impl DocumentReader {
                 into.top_level(key, value);
                 Ok(ReadProgress::To(end))
             }
-            Err(JsonStop::End) => Ok(ReadProgress::Wait(at)),
+            Err(JsonStop::End) => Ok(ReadProgress::Wait(position)),
             Err(JsonStop::Bad) => self.bad_member(from, into),
         }
     }
 
     /// Handles an unreadable member: fatal only if nothing was read before.
-    fn bad_member(&mut self, at: usize, into: &mut EventCollector<'_>) -> Result<ReadProgress> {
+    fn bad_member(
+        &mut self,
+        position: usize,
+        into: &mut EventCollector<'_>,
+    ) -> Result<ReadProgress> {
         if self.events.is_none() {
-            return Err(self.malformed(at, "expected a quoted key and a value"));
+            return Err(self.malformed(position, "expected a quoted key and a value"));
         }
-        let offset = self.offset + at as u64;
+        let offset = self.offset + position as u64;
         into.log(IssueKind::MalformedEvent, || {
             format!("top level of the document at byte {offset}")
         });
         self.state = DocumentState::Done;
-        Ok(ReadProgress::To(at))
+        Ok(ReadProgress::To(position))
     }
 
     /// Handles content after the end of the document.
-    fn rest(&mut self, window: &[u8], at: usize, into: &mut EventCollector<'_>) -> ReadProgress {
-        if let Ok(found) = skip_blank(window, at) {
-            let offset = self.offset + found as u64;
-            let first = char::from(window[found]);
+    fn rest(
+        &mut self,
+        window: &[u8],
+        position: usize,
+        into: &mut EventCollector<'_>,
+    ) -> ReadProgress {
+        if let Ok(start) = skip_blank(window, position) {
+            let offset = self.offset + start as u64;
+            let first = char::from(window[start]);
             into.log(IssueKind::ContentAfterEnd, || {
                 format!("from byte {offset} on, which begins with {first:?}")
             });
@@ -253,13 +262,17 @@ impl DocumentReader {
         else {
             return ReadProgress::To(from);
         };
-        let mut at = from;
-        while at < window.len() {
+        let mut position = from;
+        while position < window.len() {
             if in_text {
-                match memchr::memchr2(b'"', b'\\', &window[at..]).map(|found| at + found) {
-                    None => at = window.len(),
-                    Some(quote) if window[quote] == b'"' => (in_text, at) = (false, quote + 1),
-                    Some(backslash) if backslash + 1 < window.len() => at = backslash + 2,
+                match memchr::memchr2(b'"', b'\\', &window[position..])
+                    .map(|distance| position + distance)
+                {
+                    None => position = window.len(),
+                    Some(quote) if window[quote] == b'"' => {
+                        (in_text, position) = (false, quote + 1)
+                    }
+                    Some(backslash) if backslash + 1 < window.len() => position = backslash + 2,
                     Some(backslash) => {
                         self.state = DocumentState::Skipping {
                             depth,
@@ -274,16 +287,16 @@ impl DocumentReader {
             }
             if depth == 1 {
                 let begins = elements == 0
-                    && !matches!(window[at], b' ' | b'\n' | b'\r' | b'\t' | b'}' | b']');
-                elements += u64::from(begins || window[at] == b',');
+                    && !matches!(window[position], b' ' | b'\n' | b'\r' | b'\t' | b'}' | b']');
+                elements += u64::from(begins || window[position] == b',');
             }
-            match window[at] {
+            match window[position] {
                 b'"' => in_text = true,
                 b'{' | b'[' => depth += 1,
                 b'}' | b']' => depth -= 1,
                 _ => {}
             }
-            at += 1;
+            position += 1;
             if depth == 0 {
                 self.state = DocumentState::Members;
                 if let Some(name) = lost {
@@ -291,7 +304,7 @@ impl DocumentReader {
                         format!("{elements} elements of {name:?}")
                     });
                 }
-                return ReadProgress::To(at);
+                return ReadProgress::To(position);
             }
         }
         self.state = DocumentState::Skipping {
@@ -300,7 +313,7 @@ impl DocumentReader {
             lost,
             elements,
         };
-        ReadProgress::To(at)
+        ReadProgress::To(position)
     }
 
     fn events(
@@ -311,20 +324,22 @@ impl DocumentReader {
         into: &mut EventCollector<'_>,
     ) -> ReadProgress {
         let mut event = RawEvent::default();
-        let mut at = from;
+        let mut position = from;
         loop {
-            match window.get(at) {
-                None => return ReadProgress::To(at),
-                Some(b',' | b' ' | b'\n' | b'\r' | b'\t') => at += 1,
-                Some(b'{') => match read_event(window, at, &mut event, into) {
+            match window.get(position) {
+                None => return ReadProgress::To(position),
+                Some(b',' | b' ' | b'\n' | b'\r' | b'\t') => position += 1,
+                Some(b'{') => match read_event(window, position, &mut event, into) {
                     Ok(end) => {
                         *self.events.get_or_insert(0) += 1;
-                        into.event(&event, self.offset + at as u64);
-                        at = end;
+                        into.event(&event, self.offset + position as u64);
+                        position = end;
                     }
-                    Err(JsonStop::End) => return ReadProgress::Wait(at),
-                    Err(JsonStop::Bad) => match self.step_over(window, at, last, into) {
-                        ReadProgress::To(next) if self.state == DocumentState::Events => at = next,
+                    Err(JsonStop::End) => return ReadProgress::Wait(position),
+                    Err(JsonStop::Bad) => match self.step_over(window, position, last, into) {
+                        ReadProgress::To(next) if self.state == DocumentState::Events => {
+                            position = next
+                        }
                         step => return step,
                     },
                 },
@@ -334,36 +349,40 @@ impl DocumentReader {
                     } else {
                         DocumentState::Members
                     };
-                    return ReadProgress::To(at + 1);
+                    return ReadProgress::To(position + 1);
                 }
-                Some(_) => match self.step_over(window, at, last, into) {
-                    ReadProgress::To(next) if self.state == DocumentState::Events => at = next,
+                Some(_) => match self.step_over(window, position, last, into) {
+                    ReadProgress::To(next) if self.state == DocumentState::Events => {
+                        position = next
+                    }
                     step => return step,
                 },
             }
         }
     }
 
-    /// Skips something at `at` that is not an event, to its end if it has one.
+    /// Skips something at `position` that is not an event, to its end if it has one.
     fn step_over(
         &mut self,
         window: &[u8],
-        at: usize,
+        position: usize,
         last: bool,
         into: &mut EventCollector<'_>,
     ) -> ReadProgress {
-        let whole = window.len().min(at + MAX_EVENT);
-        let end = match value(&window[..whole], at) {
+        let whole = window.len().min(position + MAX_EVENT);
+        let end = match value(&window[..whole], position) {
             Ok((_, end)) => Some(end),
-            Err(JsonStop::End) if whole == window.len() && !last => return ReadProgress::Wait(at),
+            Err(JsonStop::End) if whole == window.len() && !last => {
+                return ReadProgress::Wait(position);
+            }
             Err(_) => None,
         };
-        let offset = self.offset + at as u64;
+        let offset = self.offset + position as u64;
         into.log(IssueKind::MalformedEvent, || format!("at byte {offset}"));
         if end.is_none() {
             self.state = DocumentState::Resync;
         }
-        ReadProgress::To(end.unwrap_or(at + 1))
+        ReadProgress::To(end.unwrap_or(position + 1))
     }
 
     /// Searches the next brace at which an event can be read.
@@ -374,38 +393,38 @@ impl DocumentReader {
         into: &mut EventCollector<'_>,
     ) -> ReadProgress {
         let mut event = RawEvent::default();
-        let mut at = from;
-        while let Some(found) = memchr::memchr(b'{', &window[at..]) {
-            at += found;
-            match read_event(window, at, &mut event, into) {
+        let mut position = from;
+        while let Some(distance) = memchr::memchr(b'{', &window[position..]) {
+            position += distance;
+            match read_event(window, position, &mut event, into) {
                 Ok(_) if event.ph != 0 => {
                     self.state = DocumentState::Events;
-                    return ReadProgress::To(at);
+                    return ReadProgress::To(position);
                 }
-                Err(JsonStop::End) => return ReadProgress::Wait(at),
-                Ok(_) | Err(JsonStop::Bad) => at += 1,
+                Err(JsonStop::End) => return ReadProgress::Wait(position),
+                Ok(_) | Err(JsonStop::Bad) => position += 1,
             }
         }
         ReadProgress::To(window.len())
     }
 
-    fn malformed(&self, at: usize, what: &str) -> ImportError {
+    fn malformed(&self, position: usize, what: &str) -> ImportError {
         let what = format!("{what}; this is not trace-event JSON, or the file is damaged");
-        FORMAT.malformed(self.offset + at as u64, what)
+        FORMAT.malformed(self.offset + position as u64, what)
     }
 }
 
 /// The next key of the top-level object with the position of its value; no key at
 /// its closing brace.
-fn member_key(window: &[u8], at: usize) -> JsonResult<(Option<JsonString<'_>>, usize)> {
-    let mut at = skip_blank(window, at)?;
-    if window[at] == b',' {
-        at = skip_blank(window, at + 1)?;
+fn member_key(window: &[u8], position: usize) -> JsonResult<(Option<JsonString<'_>>, usize)> {
+    let mut position = skip_blank(window, position)?;
+    if window[position] == b',' {
+        position = skip_blank(window, position + 1)?;
     }
-    if window[at] == b'}' {
-        return Ok((None, at + 1));
+    if window[position] == b'}' {
+        return Ok((None, position + 1));
     }
-    let (key, from) = json::key(window, at)?;
+    let (key, from) = json::key(window, position)?;
     Ok((Some(key), from))
 }
 

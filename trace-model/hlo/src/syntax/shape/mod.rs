@@ -192,9 +192,9 @@ impl<'a> Shape<'a> {
             Self::Tuple(parts) => parts,
         };
         let mut out = Vec::new();
-        for (at, part) in parts.iter().enumerate() {
+        for (number, part) in parts.iter().enumerate() {
             let arrays = part.arrays_with_index().into_iter();
-            out.extend(arrays.map(|(index, array)| ([vec![at as u64], index].concat(), array)));
+            out.extend(arrays.map(|(index, array)| ([vec![number as u64], index].concat(), array)));
         }
         out
     }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use engine::{Context, Options, ReportCache, Scope};
 use run_reports::summary::targets::Targets;
-use run_reports::summary::verdict::{Verdict, VerdictReport};
+use run_reports::summary::verdict::{RunVerdict, VerdictReport};
 use sample_traces::text_trace;
 use trace_model::Picos;
 
@@ -125,7 +125,7 @@ fn advice(ops: &[WholeOp], parts: u64) -> Advice {
         .iter()
         .map(|target| target.light.title())
         .collect();
-    let verdict = cx.report::<Verdict>().unwrap().as_ref().clone();
+    let verdict = cx.report::<RunVerdict>().unwrap().as_ref().clone();
     Advice {
         hints: cx.report::<Hints>().unwrap().as_ref().clone(),
         verdict,

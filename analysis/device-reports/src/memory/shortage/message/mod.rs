@@ -157,8 +157,8 @@ impl MessageReader {
             self.end();
             return;
         }
-        let begun = if let Some(at) = line.find(RAN_OUT) {
-            let rest = line.get(at + RAN_OUT.len()..).unwrap_or_default();
+        let begun = if let Some(start) = line.find(RAN_OUT) {
+            let rest = line.get(start + RAN_OUT.len()..).unwrap_or_default();
             let memory = rest
                 .split(|c: char| !c.is_ascii_alphanumeric())
                 .next()
@@ -176,14 +176,14 @@ impl MessageReader {
                 (REQUEST, "hbm"),
                 (ALLOCATING, "main memory"),
             ];
-            let mut found = runtime.into_iter().filter_map(|(mark, memory)| {
+            let mut begun_by = runtime.into_iter().filter_map(|(mark, memory)| {
                 Some((
                     "the runtime",
                     memory.to_owned(),
                     Some(size_after(line, mark)?),
                 ))
             });
-            found.next()
+            begun_by.next()
         };
         let Some((told_by, memory, needed_bytes)) = begun else {
             return;
@@ -268,8 +268,8 @@ fn header(line: &str) -> Option<Section> {
 
 /// Numbers that stand in sentences.
 fn numbers(line: &str, out: &mut MemoryShortage) {
-    if let Some(at) = line.find("Used ")
-        && let Some(used) = line.get(at..)
+    if let Some(start) = line.find("Used ")
+        && let Some(used) = line.get(start..)
         && used.contains(" of ")
         && out.told_by == "the compiler"
     {
@@ -312,7 +312,7 @@ fn numbers(line: &str, out: &mut MemoryShortage) {
     if line.contains("by rematerialization") {
         out.unknown.extend(
             line.find("Can't reduce")
-                .and_then(|at| line.get(at..))
+                .and_then(|start| line.get(start..))
                 .map(limited),
         );
     }
@@ -328,7 +328,7 @@ fn entry(line: &str, section: Section, out: &mut MemoryShortage) {
     let name = name.join(" ");
     let Some(rest) = line
         .find(|c: char| c.is_ascii_digit())
-        .and_then(|at| line.get(at..))
+        .and_then(|start| line.get(start..))
     else {
         if let Some(what) = line.strip_suffix("unknown size") {
             unknown(out, &format!("the size of {}", what.trim()));
@@ -390,7 +390,7 @@ fn temporaries(line: &str, bytes: u64, out: &mut MemoryShortage) {
     let unpadded = size_after(line, "Unpadded (");
     let padded = line
         .match_indices("Padded (")
-        .find_map(|(at, mark)| size(line.get(at + mark.len()..)?));
+        .find_map(|(index, mark)| size(line.get(index + mark.len()..)?));
     let padding = unpadded
         .zip(padded)
         .map(|(unpadded, padded)| padded.saturating_sub(unpadded));

@@ -18,8 +18,8 @@ pub(super) fn is_rpa(name: &str) -> bool {
 /// for `known` sequences or between the lengths of the sequences and the `sequences + 1` starts of their queries.
 fn page_table(shapes: &CallShapes<'_>, known: Option<u64>) -> Option<[u64; 2]> {
     let indices = shapes.indices();
-    let place =
-        (0..indices.len()).max_by_key(|at| indices.get(*at).and_then(|array| array.elements()))?;
+    let place = (0..indices.len())
+        .max_by_key(|index| indices.get(*index).and_then(|array| array.elements()))?;
     let table = indices.get(place)?;
     if let &[sequences, pages] = table.dims.as_slice() {
         return Some([sequences, pages]);
@@ -27,7 +27,7 @@ fn page_table(shapes: &CallShapes<'_>, known: Option<u64>) -> Option<[u64; 2]> {
     let &[all] = table.dims.as_slice() else {
         return None;
     };
-    let list = |at: Option<usize>| match *indices.get(at?)?.dims.as_slice() {
+    let list = |index: Option<usize>| match *indices.get(index?)?.dims.as_slice() {
         [length] => Some(length),
         _ => None,
     };

@@ -190,7 +190,7 @@ impl CompileRuns {
         let mut days: BTreeMap<String, CompileDay> = BTreeMap::new();
         let mut list = Vec::new();
         let mut unknown = 0;
-        for (at, run) in runs.iter().enumerate() {
+        for (run_index, run) in runs.iter().enumerate() {
             for compilation in &run.report.list {
                 let (why, saved_ps) = before.judge(run.run, compilation);
                 unknown += u64::from(saved_ps.is_none());
@@ -203,7 +203,9 @@ impl CompileRuns {
                     row.wall_ps += compilation.wall_ps;
                     row.saved_ps += saved_ps.unwrap_or_default();
                 }
-                let row = functions.entry((at, &compilation.function)).or_default();
+                let row = functions
+                    .entry((run_index, &compilation.function))
+                    .or_default();
                 add(row, compilation, &why);
                 list.push(RunCompilation {
                     function: compilation.function.clone(),
@@ -226,7 +228,7 @@ impl CompileRuns {
                     continue;
                 }
                 let row = functions
-                    .entry((at, &function.function))
+                    .entry((run_index, &function.function))
                     .or_insert_with(new);
                 row.function.clone_from(&function.function);
                 run.run.clone_into(&mut row.run);
@@ -439,9 +441,9 @@ fn changed_types(before: &[String], now: &[String]) -> Option<String> {
         .zip(now)
         .enumerate()
         .filter(|(_, (before, now))| before != now);
-    let (at, (from, to)) = changed.next()?;
+    let (index, (from, to)) = changed.next()?;
     let more = engine::and_more(changed.count());
-    Some(format!("argument {at} {from} → {to}{more}"))
+    Some(format!("argument {index} {from} → {to}{more}"))
 }
 
 /// Parts of a cache key whose hashes differ.

@@ -61,7 +61,7 @@ fn copy_ui(ui: &mut Ui, id: &str, code: &str) {
         ui.input(|input| input.time),
     );
     let copied: Option<f64> = kept(ui, place);
-    let left = copied.map_or(0.0, |at| at + ANSWERED - now);
+    let left = copied.map_or(0.0, |time| time + ANSWERED - now);
     let answer = if left > 0.0 { "copied" } else { "Copy code" };
     let button = ui.small_button(answer);
     button.labeled(Role::Button, format_args!("{answer} of {id}"));

@@ -74,11 +74,11 @@ pub(super) fn path_ui(
         .ops
         .iter()
         .filter(|row| row.op.is_some_and(|op| ops.contains(&op)));
-    let own: Picos = on_path.map(|row| row.time_ps).sum();
+    let of_ops: Picos = on_path.map(|row| row.time_ps).sum();
     let each = |sum: Picos| Picos::from_ps(sum.ps() / report.steps.max(1) as i64);
-    let text = if own > Picos::ZERO {
-        let (own, whole) = (time(each(own)), time(each(report.length_ps)));
-        format!("The listed ops are on the critical path: {own} of {whole} of a step")
+    let text = if of_ops > Picos::ZERO {
+        let (of_ops, whole) = (time(each(of_ops)), time(each(report.length_ps)));
+        format!("The listed ops are on the critical path: {of_ops} of {whole} of a step")
     } else {
         "The listed ops are not on the critical path of a step".to_owned()
     };

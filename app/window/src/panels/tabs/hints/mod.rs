@@ -203,7 +203,10 @@ fn card_ui(
                 ui.ctx().copy_text(as_text(hint, report));
             }
         });
-        if let Some((_, state)) = what_if.as_mut().filter(|(own, _)| *own == hint.id) {
+        if let Some((_, state)) = what_if
+            .as_mut()
+            .filter(|(open_hint, _)| *open_hint == hint.id)
+        {
             hint_what_if_ui(ui, context, state, hint);
         }
         if ABOUT_DEVICES.contains(&hint.id) {
@@ -225,7 +228,9 @@ fn what_if_button(
     what_if: &mut Option<(&'static str, WhatIfState)>,
     wake: &WakeUi,
 ) {
-    let is_open = what_if.as_ref().is_some_and(|(own, _)| *own == id);
+    let is_open = what_if
+        .as_ref()
+        .is_some_and(|(open_hint, _)| *open_hint == id);
     let button = ui.add(Button::new("What if").selected(is_open));
     button.labeled_choice(Role::Button, is_open, format_args!("What if without {id}"));
     if button
@@ -374,11 +379,11 @@ fn as_text(hint: &Hint, report: &HintsReport) -> String {
         let code = code.map_or_else(String::new, |code| format!("\n{code}"));
         format!("Seen: {}\nDo: {action}{code}", sentence(statement))
     };
-    let own = remedy(&hint.statement, &hint.action, hint.code.as_ref());
-    let text = format!("{} {} ({saving})\n{own}", hint.id, hint.title);
+    let fix = remedy(&hint.statement, &hint.action, hint.code.as_ref());
+    let text = format!("{} {} ({saving})\n{fix}", hint.id, hint.title);
     hint.also.iter().fold(text, |text, other| {
-        let own = remedy(&other.statement, &other.action, other.code.as_ref());
-        format!("{text}\nThe same time: {} {}\n{own}", other.id, other.title)
+        let fix = remedy(&other.statement, &other.action, other.code.as_ref());
+        format!("{text}\nThe same time: {} {}\n{fix}", other.id, other.title)
     })
 }
 

@@ -305,9 +305,9 @@ fn prediction_ui(ui: &mut Ui, prediction: &Prediction) {
             .rect_filled(bar(at_most), 2.0, color.gamma_multiply(0.25));
         ui.painter()
             .rect_filled(bar(ps), 2.0, color.gamma_multiply(0.5));
-        let at = rect.left_center() + vec2(6.0, 0.0);
+        let pos = rect.left_center() + vec2(6.0, 0.0);
         ui.painter().text(
-            at,
+            pos,
             Align2::LEFT_CENTER,
             &label,
             small_font(),

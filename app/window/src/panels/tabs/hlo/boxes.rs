@@ -12,7 +12,7 @@ use view::panels::hlo_graph::{HEIGHT, HloGraph};
 /// The boxes and lines of one graph; returns the instruction that was clicked.
 pub(super) fn graph_ui<'a>(
     ui: &mut Ui,
-    found: &'a Neighbourhood,
+    neighbourhood: &'a Neighbourhood,
     graph: &HloGraph,
     sums: Option<&str>,
 ) -> Option<&'a HloNode> {
@@ -23,14 +23,14 @@ pub(super) fn graph_ui<'a>(
     let room = vec2(graph.size.0.max(ui.available_width()), graph.size.1);
     let (rect, _) = ui.allocate_exact_size(room, Sense::hover());
     let origin = rect.min.to_vec2() + vec2((room.x - graph.size.0).max(0.0) / 2.0, 0.0);
-    let at = |(x, y): (f32, f32)| pos2(x, y) + origin;
+    let on_screen = |(x, y): (f32, f32)| pos2(x, y) + origin;
     let painter = ui.painter().clone();
     drawing::paint(&painter, Pos2::ZERO + origin, &edges(graph), theme);
     for &(row, x, y) in &graph.boxes {
-        let Some(node) = found.nodes.get(row) else {
+        let Some(node) = neighbourhood.nodes.get(row) else {
             continue;
         };
-        let rect = Rect::from_min_size(at((x, y)), vec2(graph.box_width, HEIGHT));
+        let rect = Rect::from_min_size(on_screen((x, y)), vec2(graph.box_width, HEIGHT));
         if box_ui(ui, node, rect, sums) {
             clicked = Some(node);
         }

@@ -9,15 +9,15 @@ use crate::panels::tables::one_table_ui;
 
 /// Compares a program with that of its name in the other run; `side` is that of the first session.
 pub fn diff_of(
-    (own, other): (&Session, &Session),
+    (ours, other): (&Session, &Session),
     scope: Scope,
     program: ProgramId,
     side: TraceSide,
 ) -> Result<(ProgramDiff, Table), String> {
     let message = |error: AnalysisError| error.to_string();
-    let (own, other) = (own.context(scope), other.context(Scope::WholeTrace));
-    let name = own.model.str(own.model.program(program).name).to_owned();
-    let title = own.model.program_title(program);
+    let (ours, other) = (ours.context(scope), other.context(Scope::WholeTrace));
+    let name = ours.model.str(ours.model.program(program).name).to_owned();
+    let title = ours.model.program_title(program);
     // A program compiled anew has another number, but mostly the same name.
     let theirs = chosen(&other, Some(&title))
         .or_else(|_| chosen(&other, Some(&name)))
@@ -25,14 +25,18 @@ pub fn diff_of(
     let theirs = *theirs
         .first()
         .ok_or_else(|| format!("the other run has no program {name}"))?;
-    let (first, second) = ((&own, program), (&other, theirs));
-    let found = if side == TraceSide::A {
+    let (first, second) = ((&ours, program), (&other, theirs));
+    let compared = if side == TraceSide::A {
         diff(first, second)
     } else {
         diff(second, first)
     }
     .map_err(message)?;
-    let mut table = found.tables().into_iter().next().ok_or("nothing differs")?;
+    let mut table = compared
+        .tables()
+        .into_iter()
+        .next()
+        .ok_or("nothing differs")?;
     for column in &mut table.columns {
         column.title = match column.id {
             "name" => "In A",
@@ -49,26 +53,26 @@ pub fn diff_of(
             _ => {}
         }
     }
-    Ok((found, table))
+    Ok((compared, table))
 }
 
 /// The differences; returns the instruction of this side in the row that was clicked.
 pub fn diff_ui<'a>(
     ui: &mut Ui,
-    (found, table): (&'a ProgramDiff, &Table),
+    (compared, table): (&'a ProgramDiff, &Table),
     side: TraceSide,
     sorted: &mut SortedTable,
     out: &mut AppCommands,
 ) -> Option<&'a HloOp> {
     ui.horizontal_wrapped(|ui| {
-        ui.strong(format!("A: {}  ·  B: {}", found.first, found.second));
-        ui.weak(found.statement());
+        ui.strong(format!("A: {}  ·  B: {}", compared.first, compared.second));
+        ui.weak(compared.statement());
     });
-    if found.rows.is_empty() {
+    if compared.rows.is_empty() {
         return None;
     }
-    let own = |row: usize| {
-        let row = found.rows.get(row)?;
+    let own_op = |row: usize| {
+        let row = compared.rows.get(row)?;
         if side == TraceSide::A {
             row.first.as_ref()
         } else {
@@ -79,8 +83,8 @@ pub fn diff_ui<'a>(
         ui,
         table,
         sorted,
-        RowReactions::clicks(&|row| own(row).is_some()),
+        RowReactions::clicks(&|row| own_op(row).is_some()),
         out,
     )
-    .and_then(own)
+    .and_then(own_op)
 }

@@ -96,9 +96,9 @@ impl HloPanel {
             && self.followed != Some(slice)
         {
             self.followed = Some(slice);
-            if let Some(own) = model.slice(slice).op().and_then(place) {
+            if let Some(place_of_op) = model.slice(slice).op().and_then(place) {
                 self.program = None;
-                self.center = Some(own);
+                self.center = Some(place_of_op);
             }
         }
         if self.center.is_none() {
@@ -110,9 +110,9 @@ impl HloPanel {
     fn ask(&mut self, context: PanelContext<'_>) {
         let scope = Scope::from(context.state.scope);
         let ask = |worker: &mut Worker<HloQuestion, HloTabAnswer>, question: HloQuestion| {
-            let (session, own) = (context.trace.session.clone(), question.clone());
+            let (session, asked) = (context.trace.session.clone(), question.clone());
             let other = context.other.map(|other| other.trace.session.clone());
-            worker.ask(question, move |_| own.answer(&session, other.as_ref()));
+            worker.ask(question, move |_| asked.answer(&session, other.as_ref()));
         };
         ask(&mut self.programs, HloQuestion::Programs(scope));
         let question = match self.mode {
@@ -196,21 +196,22 @@ impl TabPanel for HloPanel {
                     next = program.map(|program| (program, name, ops));
                 }
             }
-            Some(HloTabAnswer::Found(found, table)) => {
+            Some(HloTabAnswer::Found(rows_found, table)) => {
                 if let Some(row) = one_table_ui(
                     ui,
                     table,
                     &mut self.sorted,
                     RowReactions::clicks(&|_| true),
                     out,
-                ) && let Some(row) = found.rows.get(row)
+                ) && let Some(row) = rows_found.rows.get(row)
                 {
                     next = Some((row.program_id, row.op.name.to_string(), row.op.ops.clone()));
                 }
             }
-            Some(HloTabAnswer::Diff(found, table)) => {
+            Some(HloTabAnswer::Diff(compared, table)) => {
                 let side = context.other.map_or(TraceSide::A, |other| other.side);
-                if let Some(op) = diff::diff_ui(ui, (found, table), side, &mut self.sorted, out) {
+                if let Some(op) = diff::diff_ui(ui, (compared, table), side, &mut self.sorted, out)
+                {
                     next = self
                         .text_of()
                         .map(|program| (program, op.name.to_string(), op.ops.clone()));
@@ -299,19 +300,19 @@ fn program_ui(ui: &mut Ui, panel: &mut HloPanel, context: PanelContext<'_>) {
     let Some(HloTabAnswer::Programs(list)) = panel.programs.latest() else {
         return;
     };
-    let own = panel.text_of();
+    let text_program = panel.text_of();
     let title = |id: Option<ProgramId>| {
         list.rows
             .iter()
             .find(|row| Some(row.id) == id)
             .map(|row| row.program.clone())
     };
-    let mut wanted = own;
+    let mut wanted = text_program;
     let sums = context.sums_over();
     let sums = sums.as_deref().unwrap_or("on all devices");
     ComboBox::from_id_salt("program")
         .width(220.0)
-        .selected_text(title(own).unwrap_or_default())
+        .selected_text(title(text_program).unwrap_or_default())
         .show_ui(ui, |ui| {
             for row in &list.rows {
                 let time = row
@@ -320,7 +321,7 @@ fn program_ui(ui: &mut Ui, panel: &mut HloPanel, context: PanelContext<'_>) {
                 ui.selectable_value(&mut wanted, Some(row.id), format!("{}{time}", row.program));
             }
         });
-    if wanted != own {
+    if wanted != text_program {
         panel.program = wanted;
     }
 }
@@ -335,20 +336,20 @@ fn around_ui(
     next: &mut Clicked,
     view: &mut ViewCommands,
 ) {
-    let found = &around.found;
+    let neighbourhood = &around.found;
     ui.horizontal_wrapped(|ui| {
-        ui.strong(&found.center);
+        ui.strong(&neighbourhood.center);
         ui.label(remark(format!(
             "in {} · {}",
-            found.program,
-            found.known_from.title()
+            neighbourhood.program,
+            neighbourhood.known_from.title()
         )));
-        for caller in &found.called_by {
+        for caller in &neighbourhood.called_by {
             if ui
                 .link(RichText::new(format!("inside {caller}")).small())
                 .clicked()
             {
-                *next = Some((found.program_id, caller.clone(), Vec::new()));
+                *next = Some((neighbourhood.program_id, caller.clone(), Vec::new()));
             }
         }
     });
@@ -359,13 +360,13 @@ fn around_ui(
             "Times: self time, {sums}; shares: of the self time of all ops"
         )));
     }
-    for note in &found.notes {
+    for note in &neighbourhood.notes {
         ui.label(remark(note));
     }
-    if found.left_out > 0 {
+    if neighbourhood.left_out > 0 {
         let text = format!(
             "{} more within this radius are left out: choose a smaller one",
-            found.left_out
+            neighbourhood.left_out
         );
         ui.label(
             RichText::new(text)
@@ -378,22 +379,22 @@ fn around_ui(
         .auto_shrink([false, false])
         .id_salt("hlo graph")
         .show(ui, |ui| {
-            clicked = graph_ui(ui, found, &around.around, sums).or(clicked);
+            clicked = graph_ui(ui, neighbourhood, &around.around, sums).or(clicked);
             if !around.inside.boxes.is_empty() {
                 ui.add_space(8.0);
-                ui.strong(format!("Inside {}", found.center));
-                if found.left_out_inside > 0 {
+                ui.strong(format!("Inside {}", neighbourhood.center));
+                if neighbourhood.left_out_inside > 0 {
                     ui.label(remark(format!(
                         "{} more are left out",
-                        found.left_out_inside
+                        neighbourhood.left_out_inside
                     )));
                 }
-                clicked = graph_ui(ui, found, &around.inside, sums).or(clicked);
+                clicked = graph_ui(ui, neighbourhood, &around.inside, sums).or(clicked);
             }
         });
     if let Some(node) = clicked {
         *next = Some((
-            found.program_id,
+            neighbourhood.program_id,
             node.op.name.to_string(),
             node.op.ops.clone(),
         ));
@@ -402,10 +403,10 @@ fn around_ui(
         && ops.is_empty()
     {
         // A link names the instruction only: its ops are those of that name.
-        let own = context.trace.model.op_ids().filter(|&op| {
+        let ops = context.trace.model.op_ids().filter(|&op| {
             let op = context.trace.model.op(op);
-            op.program == Some(found.program_id) && context.trace.model.str(op.name) == name
+            op.program == Some(neighbourhood.program_id) && context.trace.model.str(op.name) == name
         });
-        lead(context, name, &own.collect::<Vec<_>>(), view);
+        lead(context, name, &ops.collect::<Vec<_>>(), view);
     }
 }

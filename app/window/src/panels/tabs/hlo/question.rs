@@ -52,13 +52,13 @@ impl HloQuestion {
                     radius,
                     most: MOST_BOXES,
                 };
-                let found = neighbourhood(&session.context(scope), program, &name, reach)
+                let neighbourhood = neighbourhood(&session.context(scope), program, &name, reach)
                     .map_err(message)?;
                 let is_inside = |node: &HloNode| node.relation == NodeRelation::Inside;
-                let around = HloGraph::of(&found, |node| !is_inside(node));
-                let inside = HloGraph::of(&found, is_inside);
+                let around = HloGraph::of(&neighbourhood, |node| !is_inside(node));
+                let inside = HloGraph::of(&neighbourhood, is_inside);
                 HloTabAnswer::Around(Box::new(AroundOp {
-                    found,
+                    found: neighbourhood,
                     around,
                     inside,
                 }))
@@ -68,22 +68,22 @@ impl HloQuestion {
             }
             Self::Diff(scope, program, side, _) => {
                 let other = other.ok_or("only one run is open")?;
-                let (found, table) = diff::diff_of((session, other), scope, program, side)?;
-                HloTabAnswer::Diff(Box::new(found), table)
+                let (compared, table) = diff::diff_of((session, other), scope, program, side)?;
+                HloTabAnswer::Diff(Box::new(compared), table)
             }
             Self::Found(scope, words) => {
                 let cx = session.context(scope);
-                let found = find(
+                let instructions = find(
                     &cx,
                     &chosen(&cx, None).map_err(message)?,
                     &HloQuery::parse(&words),
                 );
-                let table = found
+                let table = instructions
                     .tables()
                     .into_iter()
                     .next()
                     .ok_or("nothing was found")?;
-                HloTabAnswer::Found(found, table)
+                HloTabAnswer::Found(instructions, table)
             }
         })
     }

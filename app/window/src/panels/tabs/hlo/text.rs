@@ -35,7 +35,7 @@ pub(super) fn text_ui(
                 .iter()
                 .enumerate()
                 .filter(|(_, line)| holds(&line.text))
-                .map(|(at, _)| at)
+                .map(|(index, _)| index)
                 .collect()
         }
     };
@@ -49,9 +49,9 @@ pub(super) fn text_ui(
         .max(1) as f32;
     let letters = text.lines.iter().map(|line| line.text.len()).max();
     let size = (lines.len(), letters.unwrap_or(0));
-    let line_at = |at: usize| text.lines.get(*lines.get(at)?);
-    let clicked = timed_lines_ui(ui, "program text", size, None, |at| {
-        let Some(line) = line_at(at) else {
+    let line_at = |index: usize| text.lines.get(*lines.get(index)?);
+    let clicked = timed_lines_ui(ui, "program text", size, None, |index| {
+        let Some(line) = line_at(index) else {
             return TimedLine::default();
         };
         let name = line.instruction.as_deref();

@@ -106,7 +106,7 @@ pub fn figures_ui(ui: &mut Ui, context: PanelContext<'_>) {
     cards_ui(ui, &first);
     let others: Vec<&KeyFigure> = overview
         .figures()
-        .filter(|figure| first.iter().all(|own| !std::ptr::eq(*own, *figure)))
+        .filter(|figure| first.iter().all(|shown| !std::ptr::eq(*shown, *figure)))
         .collect();
     if !others.is_empty() {
         ui.collapsing("More figures", |ui| cards_ui(ui, &others));

@@ -157,7 +157,7 @@ pub fn top_ops_ui(
     section_ui(ui, "Ops", &about);
     let width = ui.available_width();
     heading_ui(ui, width);
-    let own = context.selected_op();
+    let selected = context.selected_op();
     let TopOps {
         open,
         rows,
@@ -165,11 +165,12 @@ pub fn top_ops_ui(
         shows_all,
         own: own_place,
     } = made;
-    let is_own =
-        |row: &TopOpsRow| own.is_some() && row.ops.iter().any(|&op| report.rows[op].op == own);
+    let is_own = |row: &TopOpsRow| {
+        selected.is_some() && row.ops.iter().any(|&op| report.rows[op].op == selected)
+    };
     // An op of an unfolded family lies below it.
-    if own_place.map(|(op, _)| op) != own {
-        *own_place = own.map(|op| (op, rows.iter().rposition(is_own)));
+    if own_place.map(|(op, _)| op) != selected {
+        *own_place = selected.map(|op| (op, rows.iter().rposition(is_own)));
     }
     let own_row = own_place.and_then(|(_, row)| row);
     let first = if *shows_all {
@@ -287,10 +288,10 @@ fn hover_ui(ui: &mut Ui, row: &OpRow, report: &OpsReport) {
     if let Some(bound) = row.rates.bound_by {
         ui.label(format!("bound by {}", bound.title()));
     }
-    if let Some((limit, at)) = row.rates.beyond_peak {
-        let at = number(at, Unit::Percent);
+    if let Some((limit, reached)) = row.rates.beyond_peak {
+        let reached = number(reached, Unit::Percent);
         ui.label(format!(
-            "{at} of the peak ({}) is impossible: the costs of the op or the peak are wrong",
+            "{reached} of the peak ({}) is impossible: the costs of the op or the peak are wrong",
             limit.title()
         ));
     }
