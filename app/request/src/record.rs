@@ -20,7 +20,7 @@ use crate::assumptions::AssumedValues;
 use crate::error::{RequestError, Result};
 use crate::ignored::notes;
 use crate::recorded::{Recorded, opened};
-use crate::values::{Text, whole};
+use crate::values::Text;
 
 /// What to record, of which programs.
 #[derive(Clone, Debug, Args, Deserialize, JsonSchema)]
@@ -42,30 +42,24 @@ pub struct CaptureRequest {
 pub struct RecordingRequest {
     /// Length of the recording in milliseconds; with --steps, of the short one that measures them
     #[arg(long, visible_alias = "duration", value_name = "MS", default_value_t = RecordingRequest::default().ms, value_parser = clap::value_parser!(u64).range(1..=LONGEST_MS))]
-    #[serde(deserialize_with = "whole")]
     pub ms: u64,
     /// Record what holds N complete steps of each program: a short capture first tells how long that is, and how many fit
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_STEPS))]
     pub steps: Option<u64>,
     /// Try again up to N times until a device was recorded on each host; the last attempt with a profile is kept
     #[arg(long, value_name = "N", default_value_t = 0)]
-    #[serde(deserialize_with = "whole")]
     pub retry: u32,
     /// Start after this many milliseconds, on all hosts at the same time by their own clocks
     #[arg(long, hide_short_help = true, value_name = "MS", default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=MOST_DELAY_MS))]
-    #[serde(deserialize_with = "whole")]
     pub delay: u64,
     /// Host: 0 nothing, 1 annotations of users, 2 and the runtime, 3 and its details
     #[arg(long, value_name = "N", default_value_t = RecordingRequest::default().host_level, value_parser = clap::value_parser!(u32).range(0..=3), help_heading = "What is recorded")]
-    #[serde(deserialize_with = "whole")]
     pub host_level: u32,
     /// Python calls: 0 no, 1 yes, which slows the program down
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1), help_heading = "What is recorded")]
-    #[serde(deserialize_with = "whole")]
     pub python_level: u32,
     /// Devices: 0 no, 1 yes
     #[arg(long, hide_short_help = true, value_name = "N", default_value_t = RecordingRequest::default().device_level, value_parser = clap::value_parser!(u32).range(0..=1), help_heading = "What is recorded")]
-    #[serde(deserialize_with = "whole")]
     pub device_level: u32,
     /// An option of the device's profiler, as in `ProfileOptions.advanced_configuration`; may be repeated
     #[arg(
@@ -340,13 +334,16 @@ mod tests {
             read.and_then(|request| request.options(60_000))
                 .map_err(|error| error.to_string())
         };
-        let options =
-            given(json!({"ms": 50.0, "retry": 2, "option": ["n=2"], "timeout": null})).unwrap();
+        let options = given(
+            json!({"ms": 50.0, "retry": 2, "steps": 20.0, "option": ["n=2"], "timeout": 30.0}),
+        )
+        .unwrap();
         assert_eq!(
             (options.duration, options.attempts),
             (Duration::from_millis(50), 3)
         );
         assert_eq!((options.host_level, options.device_level), (2, 1));
+        assert_eq!(options.timeout, Duration::from_secs(30));
         assert_eq!(options.options["n"], OptionValue::Int(2));
         for (wrong, words) in [
             (json!({"ms": 60_001}), "ms: write a number from 1 to 60000"),
