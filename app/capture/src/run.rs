@@ -69,11 +69,12 @@ pub struct HostCapture {
     pub result: Result<SavedProfile, ServerError>,
 }
 
-impl CaptureOptions {
-    /// What is usually recorded.
-    pub fn usual(addresses: Vec<ServerAddress>, duration: Duration, logdir: PathBuf) -> Self {
+/// What is recorded unless something else is asked for, of programs that are still to be named.
+impl Default for CaptureOptions {
+    fn default() -> Self {
+        let duration = Duration::from_secs(2);
         Self {
-            addresses,
+            addresses: Vec::new(),
             duration,
             delay: Duration::ZERO,
             host_level: 2,
@@ -81,12 +82,14 @@ impl CaptureOptions {
             device_level: 1,
             options: BTreeMap::new(),
             timeout: Self::timeout_for(duration),
-            logdir,
+            logdir: PathBuf::from("systole-logs"),
             session: None,
             attempts: 1,
         }
     }
+}
 
+impl CaptureOptions {
     /// How long a server may take beyond a recording of this length: heavy profiles take several times as long.
     pub fn timeout_for(duration: Duration) -> Duration {
         Duration::from_mins(5) + duration * 10
