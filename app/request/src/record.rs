@@ -19,7 +19,7 @@ use trace_model::Picos;
 use crate::assumptions::AssumedValues;
 use crate::error::{RequestError, Result};
 use crate::ignored::notes;
-use crate::recorded::{Recorded, opened};
+use crate::recorded::{Recorded, opener};
 use crate::values::Text;
 
 /// What to record, of which programs.
@@ -240,7 +240,7 @@ impl CaptureRequest {
         watch: impl FnMut(CaptureStage) -> bool,
     ) -> Result<Value> {
         let options = self.options(LONGEST_MS)?;
-        let open = |run: &Path| opened(run, progress);
+        let open = opener(progress)?;
         let mut recorded = self.record(&options, LONGEST_MS, &open, watch)?;
         if let Some(error) = recorded.nothing_sent() {
             return Err(error);

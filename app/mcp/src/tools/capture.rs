@@ -11,7 +11,7 @@ use super::call::BoundInput;
 use capture::{CompleteSteps, HostCapture};
 use importers::Progress;
 
-use request::{CaptureRequest, RunName, Text, opened};
+use request::{CaptureRequest, RunName, Text, opener};
 use session::number::counted;
 
 pub(super) struct CaptureTool;
@@ -63,7 +63,8 @@ impl McpTool for CaptureTool {
         }
         request.output = logdir;
         let options = request.options(MOST_MS)?;
-        let open = |run: &Path| opened(run, &Progress::new());
+        let progress = Progress::new();
+        let open = opener(&progress)?;
         let found = request.record(&options, MOST_MS, &open, |_| call.goes_on())?;
         if let Some(error) = found.nothing_sent() {
             return Err(error);
