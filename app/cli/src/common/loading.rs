@@ -236,21 +236,17 @@ pub fn open_for(
 pub fn list_runs(path: &Path, stderr: &Stderr) -> Result<Vec<ListedRun>, ImportError> {
     let progress = Arc::new(Progress::new());
     let notice = wait_notice(path, &progress, stderr);
-    let listed = importers::list_runs(path, &progress);
+    let listed = importers::list_log_directory(path, &progress);
     notice.into_iter().for_each(Narrator::stop);
-    let beside = listed
-        .is_ok()
-        .then(|| importers::beside_runs(path, &progress));
-    if let Some(Ok(beside)) = beside
-        && !beside.is_empty()
-    {
+    let (runs, beside) = listed?;
+    if !beside.is_empty() {
         let names = joined(beside.iter().take(3).map(|path| file_name(path)), ", ");
         stderr.warn(&format!(
             "{} beside the runs not listed: open one by its path. First: {names}",
             counted(beside.len() as u64, "profile"),
         ));
     }
-    listed
+    Ok(runs)
 }
 
 fn say_what_was_read(session: &Session, stderr: &Stderr, elapsed: Duration) {
