@@ -19,6 +19,7 @@ use crate::common::stderr::{Stderr, harmless};
 use crate::common::terminal;
 use crate::common::values::STANDARD;
 use request::checks::check_devices;
+use request::ignored::IgnoredArgument;
 use request::{SettingsFile, ignored, with_wait};
 use session::stdin;
 
@@ -161,14 +162,17 @@ impl<'a> Loading<'a> {
         let session = self.read(path, import, open)?;
         check_devices(&session, &self.options.devices)?;
         ignored::check_topology(&session)?;
-        for argument in ignored::ignored(&session, import.clock_mhz.is_some()) {
-            self.stderr.warn(&argument.on_command_line());
-        }
+        let unused = ignored::ignored(&session, import.clock_mhz.is_some());
+        let unused: Vec<String> = unused
+            .iter()
+            .map(IgnoredArgument::on_command_line)
+            .collect();
+        unused.iter().for_each(|said| self.stderr.warn(said));
         // The text report names the files itself.
         if !format.is_text {
             warn_of_losses(&session, self.stderr);
         }
-        Ok(session)
+        Ok(session.with_unused_arguments(unused))
     }
 
     fn read(&self, path: &Path, import: &ImportOptions, open: OpenSession) -> Result<Session> {
