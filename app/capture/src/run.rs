@@ -89,6 +89,14 @@ impl Default for CaptureOptions {
     }
 }
 
+impl HostCapture {
+    /// Whether its profile arrived damaged.
+    pub fn is_damaged(&self) -> bool {
+        let saved = self.result.as_ref();
+        saved.is_ok_and(|saved| saved.contents.is_damaged)
+    }
+}
+
 impl CaptureOptions {
     /// How long a server may take beyond a recording of this length: heavy profiles take several times as long.
     pub fn timeout_for(duration: Duration) -> Duration {

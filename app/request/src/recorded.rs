@@ -82,11 +82,7 @@ impl Recorded {
                 counted(of as u64, "host")
             ));
         }
-        let is_damaged = |host: &&HostCapture| {
-            let saved = host.result.as_ref();
-            saved.is_ok_and(|saved| saved.contents.is_damaged)
-        };
-        let damaged = hosts.iter().filter(is_damaged);
+        let damaged = hosts.iter().filter(|host| host.is_damaged());
         lacks
             .extend(damaged.map(|host| format!("the profile of {} arrived damaged", host.address)));
         if lacks.is_empty() {
