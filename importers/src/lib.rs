@@ -26,9 +26,9 @@ pub use import::packed::{
     source_for_args, sources_in,
 };
 pub use import::{
-    HostFiles, ListedFile, ListedRun, LocatedRun, beside_runs, detect, first_look, first_look_at,
-    from_snapshot, holds_programs_only, import, import_path, import_source, import_sources,
-    list_files, list_runs, locate, open_file, small_remote_file,
+    HostFiles, ListedFile, ListedRun, LocatedRun, detect, first_look, first_look_at, from_snapshot,
+    holds_programs_only, import, import_path, import_source, import_sources, list_files,
+    list_log_directory, list_runs, locate, open_file, small_remote_file,
 };
 pub use importer_common::{
     DetectionConfidence, HostEvents, ImportOptions, Importer, TraceFormat, TrackRoles,

@@ -129,6 +129,12 @@ fn options_without_effect_say_so() {
         let message = said(options);
         assert!(message.contains(words), "{options:?}: {message}");
     }
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("page.html");
+    let written = format!("html={}", file.display());
+    said(&["--clock", "940MHz", "-o", &written]);
+    let page = fs::read_to_string(&file).unwrap();
+    assert!(page.contains("--clock changes nothing"), "{page}");
     let csv = [
         "--spreadsheet",
         "--only",

@@ -193,6 +193,9 @@ fn runs_of_a_bucket_are_listed() {
         heads[0].starts_with("2026_03_02_10_00_00  2 hosts (a, b)"),
         "{text}"
     );
+    let seen = remote.server.seen();
+    let of_all = seen.iter().filter(|line| line.ends_with("/logs/run"));
+    assert_eq!(of_all.count(), 1, "{seen:?}");
 }
 
 #[test]

@@ -93,6 +93,12 @@ fn a_profile_that_arrives_damaged_is_said_to_be() {
         let said = stderr(&output);
         assert_eq!(output.status.code(), Some(11), "{said}");
         assert!(!said.contains("systole-capture-"), "{said}");
+        let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        let from = format!("arrived damaged from {address}: ");
+        assert!(
+            said.contains(&from) && said.contains("a smaller --ms or --host-level"),
+            "{said}"
+        );
     }
 }
 

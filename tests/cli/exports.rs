@@ -163,6 +163,17 @@ fn exported_chrome_events_keep_their_hosts() {
 }
 
 #[test]
+fn exported_chrome_events_keep_the_name_of_their_only_host() {
+    let path = &sample("jax_cpu_small.xplane.pb");
+    let directory = tempfile::tempdir().unwrap();
+    let out = directory.path().to_str().unwrap();
+    printed(&["export", path, "--to", "chrome-json", "-o", out]);
+    let again = directory.path().join("trace.json");
+    let host = "SELECT DISTINCT host FROM tracks";
+    assert_eq!(rows(again.to_str().unwrap(), host), rows(path, host));
+}
+
+#[test]
 fn exported_chrome_events_have_the_same_ops() {
     let mut files = [
         "synthetic_v5e_8chip_overlap.xplane.pb",

@@ -303,6 +303,13 @@ fn programs_of_other_forms_are_read() {
     fs::write(dump.path().join(name), file.into_bytes()).unwrap();
     let module = dump.path().join("module.pb");
     fs::write(&module, bare.into_bytes()).unwrap();
+    // The same file for both, which say which it is.
+    let unscheduled = "module_0001.jit_g.before_optimizations.hlo.pb";
+    fs::write(dump.path().join(unscheduled), "").unwrap();
+    for command in ["hlo", "analyze"] {
+        let text = stdout(&[command, dump.path().to_str().unwrap(), "--format", "json"]);
+        assert!(text.contains(name) && !text.contains(unscheduled), "{text}");
+    }
     for path in [dump.path().to_owned(), dump.path().join(name), module] {
         let path = path.to_str().unwrap();
         assert!(stdout(&["hlo", path]).contains("jit_g"));

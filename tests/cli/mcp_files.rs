@@ -303,7 +303,8 @@ fn captures_are_allowed_explicitly_and_stay_below_the_root() {
     let stepping = MockProfiler::new(|call, _| {
         Reply::Message(response(&steps(call.numbers(&[1])[0], 5, 1, 10)))
     });
-    let asked = json!({"addresses": [stepping.address()], "output": "steps", "ms": 50, "steps": 3});
+    let asked =
+        json!({"addresses": [stepping.address()], "output": "steps", "ms": 50, "steps": 3.0});
     let answer = client.call("capture", &asked).to_string();
     assert!(
         answer.contains("has 10 complete steps of 5.000 ms"),
@@ -321,6 +322,11 @@ fn captures_are_allowed_explicitly_and_stay_below_the_root() {
         refused.contains("take longer than the longest recording, 60.00 s"),
         "{refused}"
     );
+    fs::write(dir.path().join("systole.toml"), "[defaults]\nwarmup = 1\n").unwrap();
+    let asked = server.calls().len();
+    let wrong = client.refused("capture", &ask("unsettled"));
+    assert!(wrong.contains("unknown field `warmup`"), "{wrong}");
+    assert_eq!(server.calls().len(), asked, "nothing is recorded first");
 }
 
 #[test]

@@ -176,6 +176,25 @@ fn runs_are_listed_newest_first_with_their_verdicts() {
     );
 }
 
+/// However long it is.
+#[test]
+fn a_list_of_runs_is_told_from_a_trace() {
+    let hosts: Vec<String> = (0..50).map(|host| format!("host-{host:0100}")).collect();
+    let (run, sample) = ("2026_01_31_04_47_36", "synthetic_v5e_serving");
+    let files: Vec<_> = hosts.iter().map(|host| (run, &**host, sample)).collect();
+    for files in [&files[..1], &files] {
+        let dir = logs(files);
+        let path = dir.path().to_str().unwrap();
+        let list = dir.path().join("list.json");
+        let text = printed(&["runs", path, "--format", "json", "--verdicts", "0"]);
+        assert_eq!(text.len() > 4096, files.len() > 1);
+        fs::write(&list, text).unwrap();
+        let output = crate::outputs::run(&["compare", list.to_str().unwrap(), path]);
+        let said = crate::outputs::text(&output.stderr);
+        assert!(said.contains("this is \"systole.run-list/1\""), "{said}");
+    }
+}
+
 #[test]
 fn lists_of_runs_fit_narrow_terminals_and_tell_runs_apart() {
     let dir = logs(&[

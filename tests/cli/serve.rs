@@ -186,7 +186,8 @@ fn runs_reports_tables_and_queries_are_those_of_the_commands() {
         "{}",
         text(&stopped.body)
     );
-    let page = server.get(&format!("/api/v1/runs/{one}/html"), &[]);
+    let page = server.get(&format!("/api/v1/runs/{one}/html?clock=940MHz"), &[]);
+    assert!(text(&page.body).contains("clock changes nothing"));
     assert!(
         page.status == 200
             && text(&page.body)

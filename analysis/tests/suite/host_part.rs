@@ -1,7 +1,11 @@
 //! Reports of a capture that was imported for reports only are those of the whole capture.
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
 
-use analysis::{ANALYSES, Options, Scope, host_event_use};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use analysis::reports::hlo::{HloQuery, chosen, find, listing, programs_called};
+use analysis::{ANALYSES, Options, Report as _, Scope, host_event_use};
 use importers::{HostEvents, ImportOptions, InputSource, Progress};
 use sample_traces::write::ProtoMessage;
 use trace_model::TraceModel;
@@ -86,6 +90,81 @@ fn check(name: &str, source: &InputSource) -> bool {
         );
     }
     is_partial
+}
+
+/// What questions about programs are answered from.
+const OF_PROGRAMS: [&str; 4] = ["buffers", "ops", "overlap", "steps"];
+
+/// All profiles below a folder.
+fn profiles(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap();
+    let paths = entries.map(|entry| entry.unwrap().path());
+    let of = |path: PathBuf| {
+        if path.is_dir() {
+            profiles(&path)
+        } else {
+            vec![path]
+        }
+    };
+    let mut all: Vec<PathBuf> = paths.flat_map(of).collect();
+    all.retain(|path| path.to_string_lossy().contains(".xplane.pb"));
+    all.sort();
+    all
+}
+
+#[test]
+fn programs_need_no_events_of_hosts_beside_devices() {
+    let Some(corpus) = corpus() else { return };
+    let mut partial = Vec::new();
+    // Those have no devices, and take long.
+    let has_devices = |path: &PathBuf| !path.starts_with(corpus.join("big"));
+    for path in profiles(&corpus).into_iter().filter(has_devices) {
+        let Ok(source) = InputSource::open(&path) else {
+            continue;
+        };
+        let wanted = HostEvents::new(|name| host_event_use(name, &Options::default()));
+        let import = |for_reports| {
+            let options = ImportOptions {
+                programs_only: true,
+                for_reports,
+                ..ImportOptions::default()
+            };
+            importers::import_source(&source, &options, &Progress::new())
+        };
+        let (Ok(whole), Ok(part)) = (import(None), import(Some(wanted))) else {
+            continue;
+        };
+        let name = path.display().to_string();
+        assert_eq!(part.recorded_slices(), whole.recorded_slices(), "{name}");
+        assert_eq!(part.extent(), whole.extent(), "{name}");
+        let logs = |model: &TraceModel| format!("{:?}", model.import_log().counts());
+        assert_eq!(logs(&part), logs(&whole), "{name}");
+        if !part.unread().is_empty() && !part.tensor_cores().is_empty() {
+            partial.push(name.clone());
+        }
+        let (whole, part) = (Capture::new(whole), Capture::new(part));
+        for scope in [Scope::WholeTrace, Scope::Steps { first: 1, last: 2 }] {
+            let shown = |capture: &Capture| {
+                let cx = capture.cx(scope);
+                let reports = ANALYSES
+                    .iter()
+                    .filter(|entry| OF_PROGRAMS.contains(&entry.id));
+                let reports = reports.map(|entry| (entry.run)(&cx).map(|report| report.json()));
+                let mut shown: Vec<_> = reports.collect();
+                let programs = chosen(&cx, None).unwrap_or_default();
+                shown.push(programs_called(&cx, None).map(|list| list.json()));
+                let texts = programs.iter().map(|&program| listing(&cx, program));
+                shown.extend(texts.map(|text| text.map(|text| text.json())));
+                shown.push(Ok(find(&cx, &programs, &HloQuery::parse("fusion")).json()));
+                shown
+            };
+            assert_eq!(shown(&part), shown(&whole), "{name}: {scope:?}");
+        }
+    }
+    assert!(
+        !partial.is_empty(),
+        "in no capture of devices a host was left out"
+    );
 }
 
 #[test]

@@ -69,11 +69,12 @@ pub struct HostCapture {
     pub result: Result<SavedProfile, ServerError>,
 }
 
-impl CaptureOptions {
-    /// What is usually recorded.
-    pub fn usual(addresses: Vec<ServerAddress>, duration: Duration, logdir: PathBuf) -> Self {
+/// What is recorded unless something else is asked for, of programs that are still to be named.
+impl Default for CaptureOptions {
+    fn default() -> Self {
+        let duration = Duration::from_secs(2);
         Self {
-            addresses,
+            addresses: Vec::new(),
             duration,
             delay: Duration::ZERO,
             host_level: 2,
@@ -81,12 +82,22 @@ impl CaptureOptions {
             device_level: 1,
             options: BTreeMap::new(),
             timeout: Self::timeout_for(duration),
-            logdir,
+            logdir: PathBuf::from("systole-logs"),
             session: None,
             attempts: 1,
         }
     }
+}
 
+impl HostCapture {
+    /// Whether its profile arrived damaged.
+    pub fn is_damaged(&self) -> bool {
+        let saved = self.result.as_ref();
+        saved.is_ok_and(|saved| saved.contents.is_damaged)
+    }
+}
+
+impl CaptureOptions {
     /// How long a server may take beyond a recording of this length: heavy profiles take several times as long.
     pub fn timeout_for(duration: Duration) -> Duration {
         Duration::from_mins(5) + duration * 10

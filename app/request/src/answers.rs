@@ -61,7 +61,9 @@ pub fn open(
     let session = opened.map_err(|error| RequestError::import(error, &trace.path))?;
     checks::check_devices(&session, &trace.assume.values.device)?;
     ignored::check_topology(&session)?;
-    Ok(session)
+    let has_clock = trace.assume.values.clock.is_some();
+    let unused = ignored::ignored(&session, has_clock);
+    Ok(session.with_unused_arguments(unused.iter().map(ToString::to_string)))
 }
 
 /// All files below a directory or a pattern, of this machine or a bucket.

@@ -21,7 +21,6 @@ use crate::places::Roots;
 use crate::settings::{SETTINGS_FILE, SettingsFile};
 use crate::values::{
     Clock, RangeArg, ServingArg, StepsArg, Text, USUAL_WAIT, list, seconds, unless_empty, wait,
-    whole,
 };
 
 /// Largest file with the roles of tracks.
@@ -85,7 +84,7 @@ pub struct AssumedValues {
     pub topology: Option<Text<Topology>>,
     /// Exclude the first N steps as warm-up, in addition to partial ones
     #[arg(long, hide_short_help = true, value_name = "N", default_value_t = 0)]
-    #[serde(default, deserialize_with = "whole")]
+    #[serde(default)]
     #[schemars(description = "Leave out the first steps as warm-up.")]
     pub warmup: u32,
     /// Annotations of a server whose names match a pattern are of this phase: queue, prefill, decode, request or batch;

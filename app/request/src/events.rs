@@ -7,7 +7,7 @@ use serde::Deserialize;
 use trace_model::Picos;
 
 use crate::error::{RequestError, Result};
-use crate::values::{Text, whole};
+use crate::values::Text;
 use session::Session;
 use session::events::{
     EventFilter, EventList, EventOrder, EventPage, EventTables, EventTotals, FoundEvents, GroupKey,
@@ -68,7 +68,6 @@ pub struct EventsRequest {
     pub limit: Option<usize>,
     /// Rows to leave out before the first
     #[arg(long, value_name = "N", default_value_t = 0)]
-    #[serde(deserialize_with = "whole")]
     pub offset: usize,
 }
 

@@ -51,7 +51,7 @@ pub use read::{known, read, schema_of, without_formats};
 #[cfg(feature = "capture")]
 pub use record::{CaptureRequest, RecordingRequest, RunName};
 #[cfg(feature = "capture")]
-pub use recorded::{Recorded, opened};
+pub use recorded::{Recorded, opener};
 pub use settings::{SETTINGS_FILE, SettingsFile};
 pub use values::{Clock, RangeArg, ServingArg, Speed, StepsArg, Text, list, seconds, whole};
 pub use what_if::{OpFactor, WhatIfRequest};

@@ -7,6 +7,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use crate::error::{RequestError, Result};
+use crate::values::whole;
 
 /// Letters of a wrong value in a message.
 const MOST_SHOWN: usize = 60;
@@ -78,6 +79,9 @@ pub fn read<T: DeserializeOwned + JsonSchema>(
         return Err(RequestError::Usage(why));
     }
     given.retain(|_, value| !value.is_null());
+    for (name, value) in &mut given {
+        *value = with_whole_numbers(value.take(), &known[name]);
+    }
     let read = |given: &Map<String, Value>| {
         T::deserialize(Value::Object(given.clone()))
             .map_err(|error| in_plain_words(&error.to_string()))
@@ -103,6 +107,32 @@ pub fn read<T: DeserializeOwned + JsonSchema>(
             },
         )
     })
+}
+
+/// The same, with whole numbers where its schema asks for them: JSON does not tell `20.0` from `20`.
+fn with_whole_numbers(value: Value, schema: &Value) -> Value {
+    let is = |kind: &str| schema["type"] == kind || schema["type"][0] == kind;
+    match value {
+        Value::Array(values) if is("array") => {
+            let items = values.into_iter();
+            items
+                .map(|item| with_whole_numbers(item, &schema["items"]))
+                .collect()
+        }
+        Value::Object(object) if is("object") => {
+            let properties = &schema["properties"];
+            let read = |(name, value)| {
+                let value = with_whole_numbers(value, &properties[&name]);
+                (name, value)
+            };
+            object.into_iter().map(read).collect()
+        }
+        // A list may be written as its only value.
+        value if is("array") => with_whole_numbers(value, &schema["items"]),
+        // What is none is refused where it is read.
+        value if is("integer") => whole::<_, u64>(&value).map_or(value, Value::from),
+        value => value,
+    }
 }
 
 const MISSING: &str = "is missing";
@@ -151,7 +181,7 @@ mod tests {
     #[test]
     fn values_of_all_kinds_are_read() {
         let given = json!({
-            "clock": "1GHz", "device": 3, "device_spec": "v5e", "topology": "2x2", "warmup": 2.0, "run": null,
+            "clock": "1GHz", "device": 3.0, "device_spec": "v5e", "topology": "2x2", "warmup": 2.0, "run": null,
             "serving": ["prefill=a*"], "hlo": "dump", "wait": true, "no_cache": true,
         });
         let trace = said::<TraceRequest>(given).unwrap();

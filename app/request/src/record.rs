@@ -19,8 +19,8 @@ use trace_model::Picos;
 use crate::assumptions::AssumedValues;
 use crate::error::{RequestError, Result};
 use crate::ignored::notes;
-use crate::recorded::{Recorded, opened};
-use crate::values::{Text, whole};
+use crate::recorded::{Recorded, opener};
+use crate::values::Text;
 
 /// What to record, of which programs.
 #[derive(Clone, Debug, Args, Deserialize, JsonSchema)]
@@ -29,7 +29,7 @@ pub struct CaptureRequest {
     #[arg(value_name = "HOST:PORT,…", value_delimiter = ',', required = true)]
     pub addresses: Vec<Text<ServerAddress>>,
     /// Log directory; the profiles go to LOGDIR/plugins/profile/TIME/HOST.xplane.pb, TIME in UTC
-    #[arg(short, long, value_name = "LOGDIR", default_value = "systole-logs")]
+    #[arg(short, long, value_name = "LOGDIR", default_value_os_t = CaptureOptions::default().logdir)]
     pub output: PathBuf,
     #[command(flatten)]
     #[serde(flatten)]
@@ -41,31 +41,25 @@ pub struct CaptureRequest {
 #[serde(default)]
 pub struct RecordingRequest {
     /// Length of the recording in milliseconds; with --steps, of the short one that measures them
-    #[arg(long, visible_alias = "duration", value_name = "MS", default_value_t = RecordingRequest::default().ms, value_parser = clap::value_parser!(u64).range(1..=LONGEST_MS))]
-    #[serde(deserialize_with = "whole")]
+    #[arg(long, visible_alias = "duration", value_name = "MS", default_value_t = RecordingRequest::default().ms)]
     pub ms: u64,
     /// Record what holds N complete steps of each program: a short capture first tells how long that is, and how many fit
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_STEPS))]
+    #[arg(long, value_name = "N")]
     pub steps: Option<u64>,
     /// Try again up to N times until a device was recorded on each host; the last attempt with a profile is kept
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    #[serde(deserialize_with = "whole")]
+    #[arg(long, value_name = "N", default_value_t = RecordingRequest::default().retry)]
     pub retry: u32,
     /// Start after this many milliseconds, on all hosts at the same time by their own clocks
-    #[arg(long, hide_short_help = true, value_name = "MS", default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=MOST_DELAY_MS))]
-    #[serde(deserialize_with = "whole")]
+    #[arg(long, hide_short_help = true, value_name = "MS", default_value_t = RecordingRequest::default().delay)]
     pub delay: u64,
     /// Host: 0 nothing, 1 annotations of users, 2 and the runtime, 3 and its details
-    #[arg(long, value_name = "N", default_value_t = RecordingRequest::default().host_level, value_parser = clap::value_parser!(u32).range(0..=3), help_heading = "What is recorded")]
-    #[serde(deserialize_with = "whole")]
+    #[arg(long, value_name = "N", default_value_t = RecordingRequest::default().host_level, help_heading = "What is recorded")]
     pub host_level: u32,
     /// Python calls: 0 no, 1 yes, which slows the program down
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1), help_heading = "What is recorded")]
-    #[serde(deserialize_with = "whole")]
+    #[arg(long, value_name = "N", default_value_t = RecordingRequest::default().python_level, help_heading = "What is recorded")]
     pub python_level: u32,
     /// Devices: 0 no, 1 yes
-    #[arg(long, hide_short_help = true, value_name = "N", default_value_t = RecordingRequest::default().device_level, value_parser = clap::value_parser!(u32).range(0..=1), help_heading = "What is recorded")]
-    #[serde(deserialize_with = "whole")]
+    #[arg(long, hide_short_help = true, value_name = "N", default_value_t = RecordingRequest::default().device_level, help_heading = "What is recorded")]
     pub device_level: u32,
     /// An option of the device's profiler, as in `ProfileOptions.advanced_configuration`; may be repeated
     #[arg(
@@ -79,7 +73,7 @@ pub struct RecordingRequest {
     #[arg(long, hide_short_help = true, value_name = "NAME")]
     pub session: Option<Text<RunName>>,
     /// Seconds that a server may take to prepare and send the profile; otherwise 300, and 10 for each second recorded
-    #[arg(long, hide_short_help = true, value_name = "S", value_parser = clap::value_parser!(u64).range(1..=MOST_SECONDS))]
+    #[arg(long, hide_short_help = true, value_name = "S")]
     pub timeout: Option<u64>,
 }
 
@@ -89,14 +83,16 @@ const MOST_DELAY_MS: u64 = 1000 * MOST_SECONDS;
 
 impl Default for RecordingRequest {
     fn default() -> Self {
+        let usual = CaptureOptions::default();
+        let milliseconds = |time: Duration| time.as_millis() as u64;
         Self {
-            ms: 2000,
+            ms: milliseconds(usual.duration),
             steps: None,
-            retry: 0,
-            delay: 0,
-            host_level: 2,
-            python_level: 0,
-            device_level: 1,
+            retry: usual.attempts.saturating_sub(1),
+            delay: milliseconds(usual.delay),
+            host_level: usual.host_level,
+            python_level: usual.python_level,
+            device_level: usual.device_level,
             option: Vec::new(),
             session: None,
             timeout: None,
@@ -244,7 +240,7 @@ impl CaptureRequest {
         watch: impl FnMut(CaptureStage) -> bool,
     ) -> Result<Value> {
         let options = self.options(LONGEST_MS)?;
-        let open = |run: &Path| opened(run, progress);
+        let open = opener(progress)?;
         let mut recorded = self.record(&options, LONGEST_MS, &open, watch)?;
         if let Some(error) = recorded.nothing_sent() {
             return Err(error);
@@ -340,13 +336,16 @@ mod tests {
             read.and_then(|request| request.options(60_000))
                 .map_err(|error| error.to_string())
         };
-        let options =
-            given(json!({"ms": 50.0, "retry": 2, "option": ["n=2"], "timeout": null})).unwrap();
+        let options = given(
+            json!({"ms": 50.0, "retry": 2, "steps": 20.0, "option": ["n=2"], "timeout": 30.0}),
+        )
+        .unwrap();
         assert_eq!(
             (options.duration, options.attempts),
             (Duration::from_millis(50), 3)
         );
         assert_eq!((options.host_level, options.device_level), (2, 1));
+        assert_eq!(options.timeout, Duration::from_secs(30));
         assert_eq!(options.options["n"], OptionValue::Int(2));
         for (wrong, words) in [
             (json!({"ms": 60_001}), "ms: write a number from 1 to 60000"),

@@ -3,14 +3,15 @@
 use std::path::Path;
 use std::time::Duration;
 
-use analysis::Options;
 use capture::{Capture, CompleteSteps, HostCapture, SavedProfile};
 use importers::{ImportOptions, Progress};
 use serde_json::{Value, json};
 use session::Session;
 use session::number::counted;
 
+use crate::assumptions::Assumptions;
 use crate::error::{RequestError, Result};
+use crate::settings::SettingsFile;
 
 /// What was recorded.
 pub struct Recorded {
@@ -81,11 +82,7 @@ impl Recorded {
                 counted(of as u64, "host")
             ));
         }
-        let is_damaged = |host: &&HostCapture| {
-            let saved = host.result.as_ref();
-            saved.is_ok_and(|saved| saved.contents.is_damaged)
-        };
-        let damaged = hosts.iter().filter(is_damaged);
+        let damaged = hosts.iter().filter(|host| host.is_damaged());
         lacks
             .extend(damaged.map(|host| format!("the profile of {} arrived damaged", host.address)));
         if lacks.is_empty() {
@@ -146,13 +143,17 @@ impl Recorded {
     }
 }
 
-/// A run that was recorded right now.
-pub fn opened(run: &Path, progress: &Progress) -> Result<Session> {
+/// Opens runs that were recorded right now, by the configuration file of the working directory, which is read before they
+/// are recorded.
+pub fn opener(progress: &Progress) -> Result<impl Fn(&Path) -> Result<Session>> {
+    let options = Assumptions::default().options(&SettingsFile::of(None)?)?;
     let import = ImportOptions {
         // Nobody writes it any more.
         wait: Some(Duration::ZERO),
         ..ImportOptions::default()
     };
-    Session::open_for_reports(run, &import, Options::default(), progress)
-        .map_err(|error| RequestError::import(error, run))
+    Ok(move |run: &Path| {
+        Session::open_for_reports(run, &import, options.clone(), progress)
+            .map_err(|error| RequestError::import(error, run))
+    })
 }

@@ -249,15 +249,14 @@ fn runs_of(
             listed: is_remote.then_some((listed.bytes, modified)),
         }
     };
-    match importers::list_runs(place, progress) {
-        Ok(runs) => {
+    match importers::list_log_directory(place, progress) {
+        Ok((runs, mut beside)) => {
             let named = |run: ListedRun| (place.to_owned(), Some(run.name.clone()), run);
             let mut runs: Vec<_> = runs.into_iter().map(named).collect();
             // Profiles beside the runs; those of a bucket cost another question.
-            let beside = (!is_remote).then(|| importers::beside_runs(place, progress));
-            let beside = beside.transpose()?.unwrap_or_default().into_iter();
+            beside.retain(|_| !is_remote);
             // One that has gone meanwhile hides no other run.
-            runs.extend(beside.filter_map(|path| {
+            runs.extend(beside.into_iter().filter_map(|path| {
                 let listed = listed_file(&path, progress).ok()?;
                 Some((path, None, listed))
             }));

@@ -29,6 +29,8 @@ pub struct Session {
     stdin: Option<Arc<stdin::Spooled>>,
     /// Whether the SHA-256 of the files is wanted.
     has_sha256: bool,
+    /// What of the given arguments changes nothing, in sentences.
+    unused_arguments: Arc<[String]>,
     /// Number of [`RequestSession`]s.
     requests: Arc<Mutex<usize>>,
 }
@@ -98,6 +100,7 @@ impl Session {
             reports: Arc::default(),
             stdin: None,
             has_sha256: false,
+            unused_arguments: Arc::default(),
             requests: Arc::default(),
         }
     }
@@ -123,6 +126,20 @@ impl Session {
             has_sha256: wanted,
             ..self
         }
+    }
+
+    /// This trace, with what of the given arguments changes nothing, in sentences.
+    #[must_use]
+    pub fn with_unused_arguments(self, said: impl IntoIterator<Item = String>) -> Self {
+        Self {
+            unused_arguments: said.into_iter().collect(),
+            ..self
+        }
+    }
+
+    /// What of the given arguments changes nothing, in sentences.
+    pub fn unused_arguments(&self) -> &[String] {
+        &self.unused_arguments
     }
 
     /// The fingerprint of a file of this trace, as it is written; `None` if it is not known and the file cannot be read

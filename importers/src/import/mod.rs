@@ -33,7 +33,7 @@ pub use first_look::{first_look, first_look_at};
 pub use locate::{HostFiles, LocatedRun, locate};
 pub use programs::holds_programs_only;
 pub use reopen::from_snapshot;
-pub use runs::{ListedFile, ListedRun, beside_runs, list_files, list_runs};
+pub use runs::{ListedFile, ListedRun, list_files, list_log_directory, list_runs};
 
 /// Imports what `path` names: a file, a run directory, a log directory, or a pattern (see [`locate`]). Hosts of one run
 /// share one model. If one of several files cannot be read, it is left out and logged; an error is only returned if

@@ -32,6 +32,14 @@ pub struct ListedRun {
     pub files: Vec<ListedFile>,
 }
 
+impl ListedRun {
+    /// The folder that holds all of it, if there is one.
+    pub fn only_folder(&self) -> Option<&Path> {
+        let first = self.files.first().filter(|_| self.joined.is_empty())?;
+        first.path.parent()
+    }
+}
+
 /// A file of a run, as its directory or bucket lists it: what changes while it is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListedFile {
@@ -49,6 +57,18 @@ pub struct ListedFile {
 ///
 /// The directory cannot be read, or has no runs.
 pub fn list_runs(path: &Path, progress: &Progress) -> Result<Vec<ListedRun>> {
+    list_log_directory(path, progress).map(|(runs, _)| runs)
+}
+
+/// The same, and the profiles that lie directly in the directory, beside its runs: one of each host.
+///
+/// # Errors
+///
+/// The directory cannot be read, or has no runs.
+pub fn list_log_directory(
+    path: &Path,
+    progress: &Progress,
+) -> Result<(Vec<ListedRun>, Vec<PathBuf>)> {
     let tree = tree_of(path, progress)?;
     let tree = tree.as_ref();
     if tree.kind(path)? != EntryKind::Directory {
@@ -97,16 +117,7 @@ pub fn list_runs(path: &Path, progress: &Progress) -> Result<Vec<ListedRun>> {
             files,
         })
     });
-    Ok(listed.collect())
-}
-
-/// The profiles that lie directly in a log directory, beside its runs: one of each host.
-///
-/// # Errors
-///
-/// The directory cannot be read.
-pub fn beside_runs(path: &Path, progress: &Progress) -> Result<Vec<PathBuf>> {
-    Ok(profiles_in(tree_of(path, progress)?.as_ref(), path))
+    Ok((listed.collect(), profiles_in(tree, path)))
 }
 
 /// All files below a directory, or below what matches a pattern, in the order of their paths. Links are not followed.
@@ -181,6 +192,8 @@ mod tests {
         assert_eq!(shown, expected);
         assert_eq!(runs[0].joined, ["log/2026_01_31_04_47_36"]);
         assert_eq!(runs[1].empty_files, ["a.xplane.pb"]);
+        assert_eq!(runs[0].only_folder(), None);
+        assert_eq!(runs[1].only_folder(), runs[1].files[0].path.parent());
         let sizes: Vec<_> = runs[0]
             .files
             .iter()

@@ -232,7 +232,8 @@ fn measure(
             said.extend((!last.is_empty()).then_some(last));
             return Err(StepsError::Servers(capture, std::mem::take(said)));
         }
-        let is_damaged = capture.saved().any(|saved| saved.contents.is_damaged);
+        let damaged = capture.hosts.iter().filter(|host| host.is_damaged());
+        let damaged: Vec<String> = damaged.map(|host| host.address.to_string()).collect();
         let place = format!(": {}", folder.path().display());
         match open(&capture.run).and_then(|session| MeasuredSteps::of(&session)) {
             // It may have been stopped while it was read.
@@ -246,8 +247,12 @@ fn measure(
                 // The file that it names is gone when that is read.
                 let why = why.split(&place).next().unwrap_or_default();
                 let length = time(duration);
-                if is_damaged {
-                    let why = format!("A short capture of {length} arrived damaged: {why}");
+                if !damaged.is_empty() {
+                    let why = format!(
+                        "A short capture of {length} arrived damaged from {}: {why}; try again, or record less: a smaller \
+                         --ms or --host-level",
+                        damaged.join(" and ")
+                    );
                     return Err(StepsError::NotPossible(why));
                 }
                 last = format!("A short capture of {length} has no steps: {why}.");

@@ -55,7 +55,7 @@ pub fn run(args: &RunsArgs, stderr: &Stderr) -> Result<CommandOutcome> {
     for (index, run) in runs.into_iter().enumerate() {
         let loading = loading.as_ref().filter(|_| index < args.verdicts);
         let opened = loading.map(|loading| {
-            opened(args, &run.name, loading).map_err(|error| {
+            opened(args, &run, loading).map_err(|error| {
                 let said = error.to_string();
                 first_error.get_or_insert(error);
                 said
@@ -85,10 +85,23 @@ pub fn run(args: &RunsArgs, stderr: &Stderr) -> Result<CommandOutcome> {
     }
 }
 
-fn opened(args: &RunsArgs, name: &str, loading: &Loading<'_>) -> Result<RunSummary, ImportError> {
-    let import = loading.import(Some(name.to_owned()));
-    let (options, progress) = (loading.options(), Progress::new());
-    let session = Session::open_for_reports(&args.path, &import, options, &progress);
+fn opened(
+    args: &RunsArgs,
+    run: &ListedRun,
+    loading: &Loading<'_>,
+) -> Result<RunSummary, ImportError> {
+    // By its folder, a bucket is not listed again for each run.
+    let folder = run.only_folder().unwrap_or(&args.path);
+    let name = run.only_folder().is_none().then(|| run.name.clone());
+    let (import, progress) = (loading.import(name), Progress::new());
+    let session = Session::open_for_reports(folder, &import, loading.options(), &progress);
+    let session = session.map_err(|error| {
+        let (error, path) = error.with_place(folder);
+        ImportError::InRun {
+            error: Box::new(error),
+            path,
+        }
+    });
     Ok(RunSummary::of(&session?))
 }
 

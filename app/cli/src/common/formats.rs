@@ -5,6 +5,7 @@ use std::str::FromStr;
 use std::sync::LazyLock;
 
 use clap::builder::PossibleValue;
+use serde::Serialize;
 
 use crate::common::answer::Answer;
 use crate::common::values::STANDARD;
@@ -89,8 +90,26 @@ const PLAIN: ReportFormat = ReportFormat {
     value: None,
 };
 
+/// A document whose first words say what it is: who is given a large one looks at its beginning.
+#[derive(Serialize)]
+struct NamedDocument<'a> {
+    schema: Value,
+    #[serde(flatten)]
+    rest: &'a Value,
+}
+
 fn pretty(value: &Value) -> String {
-    format!("{value:#}\n")
+    let mut rest = value.clone();
+    match rest.as_object_mut().and_then(|all| all.remove("schema")) {
+        Some(schema) => {
+            let named = NamedDocument {
+                schema,
+                rest: &rest,
+            };
+            serde_json::to_string_pretty(&named).expect("a value is JSON") + "\n"
+        }
+        None => format!("{value:#}\n"),
+    }
 }
 
 fn line(value: &Value) -> String {

@@ -19,6 +19,7 @@ use crate::common::stderr::{Stderr, harmless};
 use crate::common::terminal;
 use crate::common::values::STANDARD;
 use request::checks::check_devices;
+use request::ignored::IgnoredArgument;
 use request::{SettingsFile, ignored, with_wait};
 use session::stdin;
 
@@ -161,14 +162,17 @@ impl<'a> Loading<'a> {
         let session = self.read(path, import, open)?;
         check_devices(&session, &self.options.devices)?;
         ignored::check_topology(&session)?;
-        for argument in ignored::ignored(&session, import.clock_mhz.is_some()) {
-            self.stderr.warn(&argument.on_command_line());
-        }
+        let unused = ignored::ignored(&session, import.clock_mhz.is_some());
+        let unused: Vec<String> = unused
+            .iter()
+            .map(IgnoredArgument::on_command_line)
+            .collect();
+        unused.iter().for_each(|said| self.stderr.warn(said));
         // The text report names the files itself.
         if !format.is_text {
             warn_of_losses(&session, self.stderr);
         }
-        Ok(session)
+        Ok(session.with_unused_arguments(unused))
     }
 
     fn read(&self, path: &Path, import: &ImportOptions, open: OpenSession) -> Result<Session> {
@@ -236,21 +240,17 @@ pub fn open_for(
 pub fn list_runs(path: &Path, stderr: &Stderr) -> Result<Vec<ListedRun>, ImportError> {
     let progress = Arc::new(Progress::new());
     let notice = wait_notice(path, &progress, stderr);
-    let listed = importers::list_runs(path, &progress);
+    let listed = importers::list_log_directory(path, &progress);
     notice.into_iter().for_each(Narrator::stop);
-    let beside = listed
-        .is_ok()
-        .then(|| importers::beside_runs(path, &progress));
-    if let Some(Ok(beside)) = beside
-        && !beside.is_empty()
-    {
+    let (runs, beside) = listed?;
+    if !beside.is_empty() {
         let names = joined(beside.iter().take(3).map(|path| file_name(path)), ", ");
         stderr.warn(&format!(
             "{} beside the runs not listed: open one by its path. First: {names}",
             counted(beside.len() as u64, "profile"),
         ));
     }
-    listed
+    Ok(runs)
 }
 
 fn say_what_was_read(session: &Session, stderr: &Stderr, elapsed: Duration) {

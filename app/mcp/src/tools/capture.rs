@@ -11,7 +11,7 @@ use super::call::BoundInput;
 use capture::{Capture, CompleteSteps, HostCapture};
 use importers::Progress;
 
-use request::{CaptureRequest, RecordingRequest, RunName, Text, opened};
+use request::{CaptureRequest, RecordingRequest, RunName, Text, opener};
 use session::number::counted;
 
 pub(super) struct CaptureTool;
@@ -54,7 +54,8 @@ impl McpTool for CaptureTool {
         check_limits(recording)?;
         request.output = logdir;
         let options = request.options(MOST_MS)?;
-        let open = |run: &Path| opened(run, &Progress::new());
+        let progress = Progress::new();
+        let open = opener(&progress)?;
         let recorded = request.record(&options, MOST_MS, &open, |_| call.goes_on())?;
         if let Some(error) = recorded.nothing_sent() {
             return Err(error);

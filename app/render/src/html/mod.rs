@@ -35,6 +35,7 @@ pub fn tables_page(document: &Document) -> String {
     let body = html! {
         header {
             p.dim { (name) (summary::files(sources)) }
+            (unused_arguments(document))
             @if let Some(gated) = gates { (verdict(&gated.report)) }
         }
         @for result in results {
@@ -68,6 +69,7 @@ pub fn page(document: &Document, gated: &GatedDocument) -> String {
     let body = html! {
         header {
             p.dim { (name) (summary::files(sources)) " · " (summary::ran(document, &overview).join(" · ")) }
+            (unused_arguments(document))
             @if gated.are_set { (verdict(&gated.report)) }
             (marked("", model.badge_in_words()))
             @if let Some(limit) = overview.limit(time) {
@@ -94,6 +96,11 @@ pub fn page(document: &Document, gated: &GatedDocument) -> String {
         (section("Roofline", &charts::roofline(document)))
     };
     whole(&name, "analyze", &body)
+}
+
+/// Who opens the page later does not see what was said when it was written.
+fn unused_arguments(document: &Document) -> Markup {
+    html! { @for said in document.session.unused_arguments() { p.dim { (said) } } }
 }
 
 /// The verdict of the gates: what failed, or that nothing did.

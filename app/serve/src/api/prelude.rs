@@ -4,7 +4,6 @@ pub(super) use axum::Json;
 pub(super) use axum::extract::State;
 pub(super) use axum::http::header;
 pub(super) use axum::response::{IntoResponse as _, Response};
-pub(super) use request::whole;
 pub(super) use schemars::JsonSchema;
 pub(super) use serde::{Deserialize, Serialize};
 

@@ -24,11 +24,11 @@ pub(super) struct QueryParams {
     sql: String,
     /// Most rows.
     #[schemars(range(min = 1, max = 100_000))]
-    #[serde(default = "rows", deserialize_with = "whole")]
+    #[serde(default = "rows")]
     limit: usize,
     /// Stop after so many seconds.
     #[schemars(range(min = 1, max = 300))]
-    #[serde(default = "seconds", deserialize_with = "whole")]
+    #[serde(default = "seconds")]
     seconds: u32,
     #[serde(flatten)]
     about: AboutParams,

@@ -22,7 +22,7 @@ pub(super) struct ReportParams {
     digest: DigestRequest,
     /// Entries of each list; 0 for all.
     #[schemars(range(max = 4_294_967_295u32))]
-    #[serde(default = "entries", deserialize_with = "whole")]
+    #[serde(default = "entries")]
     top: u32,
 }
 

@@ -31,11 +31,11 @@ pub(super) struct Health {
 pub(super) struct PageParams {
     /// Most entries.
     #[schemars(range(min = 1, max = 1000))]
-    #[serde(default = "usual", deserialize_with = "whole")]
+    #[serde(default = "usual")]
     limit: usize,
     /// Entries to leave out at the beginning.
     #[schemars(range(max = 4_294_967_295u32))]
-    #[serde(default, deserialize_with = "whole")]
+    #[serde(default)]
     offset: u32,
 }
 

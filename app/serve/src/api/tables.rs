@@ -15,11 +15,11 @@ const MOST: usize = 100_000;
 pub(super) struct RowParams {
     /// Most rows.
     #[schemars(range(min = 1, max = 100_000))]
-    #[serde(default = "usual", deserialize_with = "whole")]
+    #[serde(default = "usual")]
     limit: usize,
     /// Rows to leave out at the beginning.
     #[schemars(range(max = 4_294_967_295u32))]
-    #[serde(default, deserialize_with = "whole")]
+    #[serde(default)]
     offset: u32,
     #[serde(flatten)]
     about: AboutParams,

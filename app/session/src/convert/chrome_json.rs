@@ -51,9 +51,17 @@ pub fn write(session: &Session, with_args: bool, out: &mut impl Write) -> io::Re
         shift: shift_ps(model),
         is_first: true,
     };
-    events
-        .out
-        .write_all(b"{\"displayTimeUnit\":\"ns\",\"otherData\":")?;
+    write!(events.out, "{{\"displayTimeUnit\":\"ns\",")?;
+    let hosts: BTreeSet<_> = model
+        .sources()
+        .iter()
+        .flat_map(|source| &source.host)
+        .collect();
+    // Several are told by the names of their planes.
+    if let (Some(host), 1) = (hosts.first(), hosts.len()) {
+        write!(events.out, "\"host_name\":{},", json!(host))?;
+    }
+    write!(events.out, "\"otherData\":")?;
     serde_json::to_writer(&mut *events.out, &about(model))?;
     events.out.write_all(b",\"traceEvents\":[\n")?;
     names(session, &mut events)?;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::prelude::*;
 use egui::{DragValue, Grid, ProgressBar};
 
-use capture::{Capture, CaptureOptions, CaptureStage, ServerAddress, capture};
+use capture::{Capture, CaptureOptions, CaptureStage, LONGEST_MS, ServerAddress, capture};
 
 /// What is recorded of the host, by level.
 const HOST_LEVELS: [&str; 4] = [
@@ -18,7 +18,7 @@ const HOST_LEVELS: [&str; 4] = [
 /// Width of the fields.
 const FIELD: f32 = 380.0;
 /// Longest recording, in seconds: as long as that of `systole capture`.
-const MOST_SECONDS: f64 = 3600.0;
+const MOST_SECONDS: f64 = LONGEST_MS as f64 / 1000.0;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum DialogState {
@@ -52,14 +52,15 @@ impl CaptureDialog {
         let logdir = std::env::home_dir()
             .unwrap_or_default()
             .join("systole-captures");
+        let usual = CaptureOptions::default();
         Self {
             state: DialogState::Closed,
             servers: String::new(),
-            seconds: 2.0,
-            host_level: 2,
-            python: false,
-            devices: true,
-            attempts: 1,
+            seconds: usual.duration.as_secs_f64(),
+            host_level: usual.host_level as usize,
+            python: usual.python_level > 0,
+            devices: usual.device_level > 0,
+            attempts: usual.attempts,
             logdir: logdir.display().to_string(),
             failed: Vec::new(),
             stage: Arc::new(Mutex::new(CaptureStage::Connecting)),
@@ -216,11 +217,15 @@ impl CaptureDialog {
         }
         let duration = Duration::from_secs_f64(self.seconds.clamp(0.001, MOST_SECONDS));
         let options = CaptureOptions {
+            addresses,
+            duration,
+            timeout: CaptureOptions::timeout_for(duration),
+            logdir: PathBuf::from(logdir),
             host_level: self.host_level as u32,
             python_level: u32::from(self.python),
             device_level: u32::from(self.devices),
             attempts: self.attempts,
-            ..CaptureOptions::usual(addresses, duration, PathBuf::from(logdir))
+            ..CaptureOptions::default()
         };
         if let Some(name) = options.same_name() {
             return Err(format!("two addresses have the same file name {name}"));

@@ -192,6 +192,8 @@ pub fn add_all(
         let len = (*content.bytes).as_ref().len();
         let program = out.program(&module, name.program_id.or(name.module_number));
         out.set_program_hlo(program, ProgramBytes::new(content.bytes, 0..len));
+        // Its name says after which stage of the compiler.
+        out.log(IssueKind::ProgramFromDump, || file_of(&path));
         added += 1;
     }
     Ok(added)

@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-use importer_common::HostEvents;
 use importer_common::async_spans;
 use importer_common::names::{self, PlaneKind};
 use importer_common::op_track::track_of_line;
@@ -20,15 +19,16 @@ use super::space::{RawPlane, RawSpace};
 use super::tables::{FileBytes, MetadataIndex, PlaneMetadata};
 use super::{counters, facts, ops, programs};
 
-/// Adds everything in `space` to `out`, of events on host threads what is `wanted`.
+/// Adds everything in `space` to `out`, of events on host threads what the options ask for.
 pub(super) fn convert(
     bytes: &FileBytes,
     space: &RawSpace,
     source: &InputSource,
-    wanted: Option<&HostEvents>,
+    options: &ImportOptions,
     progress: &Progress,
     out: &mut TraceBuilder,
 ) -> Result<()> {
+    let wanted = options.for_reports.as_ref();
     let later = Arc::new(DeferredBytes::new(source, bytes));
     let planes: Vec<DecodedJob<'_>> = space
         .planes
@@ -74,7 +74,8 @@ pub(super) fn convert(
     }
     progress.check()?;
 
-    let part = host_part(&planes, &labels, &jobs, wanted, out);
+    let asked = (wanted, options.programs_only);
+    let part = host_part(&planes, &labels, &jobs, asked, out);
     let bare_ops = if wanted.is_some() {
         bare_ops(&planes, &labels, out)
     } else {

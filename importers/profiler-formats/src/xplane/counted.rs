@@ -7,8 +7,9 @@ use super::tables::KnownStats;
 
 /// What is decoded of the events of each plane.
 pub(super) struct HostPart {
-    /// For each row of the event metadata of each plane, whether its events are only counted.
-    pub counted: Vec<Vec<bool>>,
+    /// For each row of the event metadata of each plane, whether its events are only counted; `None` of a plane of which
+    /// all are decoded.
+    pub counted: Vec<Option<Vec<bool>>>,
     /// The stats of each plane, without those of flows.
     pub stats: Vec<KnownStats>,
 }

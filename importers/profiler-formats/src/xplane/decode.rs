@@ -107,7 +107,11 @@ type DecodedLines = Vec<(LineJob, DecodedLine)>;
 impl PlanesContext<'_> {
     /// Decodes lines on all threads, in file order.
     fn decoded(self, jobs: Vec<LineJob>, part: Option<&HostPart>) -> Result<DecodedLines> {
-        let split = |job: LineJob| job.split(part.is_some());
+        let counted = |job: &LineJob| part.and_then(|part| part.counted.get(job.plane)?.as_deref());
+        let split = |job: LineJob| {
+            let are_counted = counted(&job).is_some();
+            job.split(are_counted)
+        };
         let jobs: Vec<LineJob> = jobs.into_iter().flat_map(split).collect();
         jobs.into_par_iter()
             .with_max_len(1)
@@ -122,9 +126,7 @@ impl PlanesContext<'_> {
                     unknown: self.unknown,
                     epoch_ns: self.epoch_ns,
                     kind: job.kind,
-                    counted: part
-                        .and_then(|part| part.counted.get(job.plane))
-                        .map(Vec::as_slice),
+                    counted: counted(&job),
                     progress: self.progress,
                 };
                 let decoded = lines::decode(&context, &job.parts);

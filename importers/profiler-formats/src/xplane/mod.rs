@@ -115,8 +115,7 @@ impl Importer for XPlane {
             out.set_partial();
         }
         out.log_mut().merge(log);
-        let wanted = options.for_reports.as_ref();
-        convert::convert(&bytes, &space, source, wanted, progress, out)
+        convert::convert(&bytes, &space, source, options, progress, out)
     }
 
     fn reopen_args(

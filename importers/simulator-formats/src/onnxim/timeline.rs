@@ -177,7 +177,8 @@ impl OnnximTimeline<'_> {
             }
         }
         if let Some(percent) = run.dram_percent {
-            self.fact("DRAM bandwidth in use", format!("{percent} % of the run"));
+            let text = format!("{percent} % of its peak, as a mean of the run");
+            self.fact("DRAM bandwidth in use", text);
         }
     }
 
@@ -372,7 +373,7 @@ impl OnnximTimeline<'_> {
                 }
             }
         }
-        let what = "DRAM bandwidth in use (mean of the run)";
+        let what = "DRAM bandwidth in use (of its peak, mean of the run)";
         if let Some(percent) = run.dram_percent
             && let Some(range) = self.clock.range_of(what, 0, run.now, self.out)
         {

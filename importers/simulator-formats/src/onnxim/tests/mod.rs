@@ -339,6 +339,10 @@ fn interval_dram_statistics_are_not_totals() {
         ),
         (0, 1)
     );
+    let model = open(&[&BEGIN, &LAYER, &END, &[dram]]);
+    let said = "66.8 % of its peak, as a mean of the run";
+    let mut facts = model.sources()[0].facts.iter();
+    assert!(facts.any(|(_, value)| value == said));
 }
 
 #[test]
