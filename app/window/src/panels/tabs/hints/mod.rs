@@ -343,8 +343,7 @@ fn paragraph_ui(ui: &mut Ui, text: &str) {
 
 fn silent_ui(ui: &mut Ui, report: &HintsReport) {
     for open in &report.unanswered {
-        let text = format!("No hint about this: {} ({}).", open.statement, open.reason);
-        ui.label(remark(text));
+        remark_ui(ui, &open.text());
     }
     if report.cannot_tell.is_empty() && report.suppressed.is_empty() {
         return;
