@@ -100,5 +100,5 @@ fn hint_ui(
     if before.is_empty() {
         sentence_ui(ui, &sentence(&with_controls(&hint.statement)), |text| text);
     }
-    sentence_ui(ui, &sentence(&hint.brief.replace('`', "")), |text| text);
+    sentence_ui(ui, &sentence(&hint.brief), |text| text);
 }
