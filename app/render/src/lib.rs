@@ -42,3 +42,4 @@ pub use health::findings as doctor_findings;
 pub use layout::TextLayout;
 pub use session::tables::CsvCells;
 pub use style::AnsiStyle;
+pub use summary::remark;
