@@ -180,7 +180,7 @@ pub fn full(report: &HintsReport, layout: &TextLayout) -> String {
             })
             .collect();
         if !ops.is_empty() {
-            let more = hint.ops.len().saturating_sub(OPS_SHOWN);
+            let more = hint.all_ops.len().saturating_sub(OPS_SHOWN);
             let more = if more > 0 {
                 format!(", {more} more")
             } else {

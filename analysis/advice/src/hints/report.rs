@@ -98,8 +98,11 @@ pub struct Hint {
     /// The hint whose remedy costs what this one saves, where there is one.
     #[serde(skip)]
     pub trades_with: Option<&'static str>,
-    /// The ops concerned, most important first.
+    /// The ops concerned, most important first; of many, some.
     pub ops: Vec<HintOp>,
+    /// All of them.
+    #[serde(skip)]
+    pub all_ops: BTreeSet<OpId>,
     /// Where on the timeline to look, most important first; at the ops where empty.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub spots: Vec<FindingPlace>,
