@@ -314,6 +314,14 @@ mod tests {
     }
 
     #[test]
+    fn a_limit_without_a_hint_is_said_first() {
+        let text = first_screen("", "");
+        let said = text.lines().nth(1).unwrap_or_default();
+        assert!(said.starts_with("No hint answers the limit: "), "{text}");
+        assert!(!first_screen("", &"z".repeat(70)).contains("answers"));
+    }
+
+    #[test]
     fn hints_about_the_same_time_say_so_on_the_first_screen() {
         let shared = first_screen("xxxxxxxxxx", "zzzzzz");
         assert_eq!(
