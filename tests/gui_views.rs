@@ -320,6 +320,8 @@ fn source_lines_have_times_and_lead_to_ops() {
     window.get_by_label_contains("Source file: ");
     window.get_by_label_contains("is not on this machine; the lines with ops:");
     window.get_by_label_contains("--src-prefix");
+    let shares = window.query_all_by_label_contains(" of op time");
+    assert!(shares.count() > 0, "times say of what they are a part");
     let lines = window.query_all_by_label_contains("Line ").count();
     assert!(lines > 0, "the lines of the ops");
     let first = window

@@ -125,6 +125,10 @@ fn options_without_effect_say_so() {
         (&["--clock", "940MHz"][..], "nothing here is in cycles"),
         (&["--serving", "decode=zzz"], "matches decode=zzz"),
         (&["--spreadsheet"], "it is for CSV"),
+        (
+            &["--steps", "1..4000000"],
+            "of steps 1 to 4000000 the trace has step",
+        ),
     ] {
         let message = said(options);
         assert!(message.contains(words), "{options:?}: {message}");

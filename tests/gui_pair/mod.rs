@@ -417,6 +417,18 @@ fn timelines_without_steps_are_unlocked_with_a_reason() {
 }
 
 #[test]
+fn whether_the_work_is_the_same_is_said_before_what_changed() {
+    let window = compared("a", "b");
+    let top = |said: &str| {
+        let found = window.query_all_by_label_contains(said);
+        let tops = found.map(|node| node.rect().top());
+        tops.fold(f32::INFINITY, f32::min)
+    };
+    let work = top("the work is the same").min(top("he same work"));
+    assert!(work < top("The median step is "), "{work}");
+}
+
+#[test]
 fn incomparable_runs_show_their_differences() {
     let mut window = compared("a", "two devices");
     assert!(

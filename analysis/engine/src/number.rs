@@ -14,6 +14,9 @@ pub const MISSING: &str = "–";
 /// The digits of percentages closer to zero tell nothing.
 pub const LEAST_PERCENT: f64 = 0.001;
 
+/// From here on, thousands are separated.
+const MANY_DIGITS: f64 = 1e4;
+
 /// A number with its unit.
 pub fn value(value: f64, unit: Unit) -> String {
     if !value.is_finite() {
@@ -29,6 +32,7 @@ pub fn value(value: f64, unit: Unit) -> String {
         Unit::BytesPerSecond => scaled(value, "B/s"),
         Unit::Flop => scaled(value, "FLOP"),
         Unit::FlopPerSecond => scaled(value, "FLOP/s"),
+        Unit::FlopPerByte if value.abs() >= MANY_DIGITS => format!("{} FLOP/B", count(value)),
         Unit::FlopPerByte => format!("{} FLOP/B", digits(value)),
     }
 }
@@ -100,6 +104,7 @@ mod tests {
             (999_960.0, Unit::Bytes, "1.000 MB"),
             (3.43e6, Unit::Picoseconds, "3.430 µs"),
             (240.5, Unit::FlopPerByte, "240.5 FLOP/B"),
+            (5_515_480.0, Unit::FlopPerByte, "5,515,480 FLOP/B"),
             (1e300, Unit::Percent, "1.000e300 %"),
             (-1e300, Unit::Count, "-1.000e300"),
             (1e300, Unit::FlopPerSecond, "1.000e282 EFLOP/s"),

@@ -111,6 +111,28 @@ fn the_device_that_joins_late_is_named_and_matrices_below_their_target_are_not_c
     );
 }
 
+/// The first screen names both, so it has to say that the hints are about something else.
+#[test]
+fn that_no_hint_answers_the_limit_is_said_with_the_reason() {
+    for (file, reason) in [
+        (
+            "kernel70_unknown.xplane.pb",
+            "how well it runs is not known, see K29",
+        ),
+        (
+            "grad_accum4.xplane.pb",
+            "no rule knows why it misses its target, MXU > 80 %",
+        ),
+    ] {
+        let Some(capture) = planted(file) else {
+            return;
+        };
+        let open = capture.report::<Hints>().open_limit();
+        let expected = format!("No hint answers the limit: {reason}.");
+        assert_eq!(open, Some(expected), "{file}");
+    }
+}
+
 /// Three devices work 18 ms in a step of 20 ms, the fourth runs one program before: evenly divided, each would work 13.5 ms.
 #[test]
 fn the_device_that_runs_nothing_is_named_first() {

@@ -88,10 +88,12 @@ pub const MOST_DETAIL: usize = 5;
 /// The least detail of [`short`] with the code of the first hint.
 pub const WITH_CODE: usize = 2;
 
-/// The first hints: cause, saving, and the first of them with as much `detail` as asked; nothing without hints.
+/// Whether a hint answers the limit; the first hints: cause, saving, and the first of them with as much `detail` as
+/// asked; nothing without any of it.
 pub fn short(report: &HintsReport, cards: usize, detail: usize, layout: &TextLayout) -> String {
     let (shown, more) = first(report, cards);
-    if shown.is_empty() {
+    let open = report.open_limit();
+    if shown.is_empty() && open.is_none() {
         return String::new();
     }
     let more = if more > 0 {
@@ -109,6 +111,7 @@ pub fn short(report: &HintsReport, cards: usize, detail: usize, layout: &TextLay
     } else {
         lines(&mut text, "", &more, layout);
     }
+    text.extend(open.map(|open| layout.plain_lines(0, &open)));
     for (place, &hint) in shown.iter().enumerate() {
         let facts = facts(hint, report, &shown[..place]);
         let head = format!(
@@ -177,7 +180,7 @@ pub fn full(report: &HintsReport, layout: &TextLayout) -> String {
             })
             .collect();
         if !ops.is_empty() {
-            let more = hint.ops.len().saturating_sub(OPS_SHOWN);
+            let more = hint.all_ops.len().saturating_sub(OPS_SHOWN);
             let more = if more > 0 {
                 format!(", {more} more")
             } else {
@@ -257,12 +260,7 @@ fn footer(report: &HintsReport, layout: &TextLayout) -> String {
         lines(&mut text, "", &all, layout);
     }
     for open in &report.unanswered {
-        lines(
-            &mut text,
-            "",
-            &format!("No hint about this: {} ({}).", open.statement, open.reason),
-            layout,
-        );
+        lines(&mut text, "", &open.text(), layout);
     }
     if !report.suppressed.is_empty() {
         let named = report
@@ -313,6 +311,14 @@ mod tests {
             style: AnsiStyle::PLAIN,
         };
         short(&report, 3, 0, &layout)
+    }
+
+    #[test]
+    fn a_limit_without_a_hint_is_said_first() {
+        let text = first_screen("", "");
+        let said = text.lines().nth(1).unwrap_or_default();
+        assert!(said.starts_with("No hint answers the limit: "), "{text}");
+        assert!(!first_screen("", &"z".repeat(70)).contains("answers"));
     }
 
     #[test]

@@ -37,8 +37,11 @@ pub mod verdict_md;
 
 pub use comparison_screen::ROWS_OF_DIFF;
 pub use csv::NamedTable;
-pub use document::{Document, DocumentView, GatedDocument, InputFile, ReportSection, USUAL_ROWS};
+pub use document::{
+    Document, DocumentView, GatedDocument, InputFile, ReportSection, USUAL_ROWS, scope_in_words,
+};
 pub use health::findings as doctor_findings;
 pub use layout::TextLayout;
 pub use session::tables::CsvCells;
 pub use style::AnsiStyle;
+pub use summary::remark;

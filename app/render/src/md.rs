@@ -184,10 +184,12 @@ fn hint_code(document: &Document) -> Option<(String, String)> {
     let report = document.session.report::<Hints>(document.scope).ok()?;
     let mut text = String::new();
     for hint in &report.hints {
-        let also = hint.also.iter().map(|other| (other.id, &other.code));
-        for (id, code) in std::iter::once((hint.id, &hint.code)).chain(also) {
+        let also = hint.also.iter();
+        let also = also.map(|other| (other.id, other.title, &other.code));
+        let own = std::iter::once((hint.id, hint.title, &hint.code));
+        for (id, title, code) in own.chain(also) {
             if code.is_some() {
-                let _ = writeln!(text, "- `{id}`");
+                let _ = writeln!(text, "- `{id}` {}", escaped(title));
                 verdict_md::code_block(&mut text, "  ", code.as_deref());
             }
         }

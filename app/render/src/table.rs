@@ -3,7 +3,7 @@
 use crate::prelude::*;
 pub use analysis::shortened;
 
-use crate::layout::padded;
+use crate::layout::{padded, wrapped};
 
 /// Space between columns.
 const GAP: usize = 2;
@@ -11,6 +11,10 @@ const GAP: usize = 2;
 const MIN_TEXT: usize = 16;
 /// Minimum width of texts if there is very little room.
 const LEAST_TEXT: usize = 6;
+/// Minimum width of a column of sentences; a narrower one stands below its rows.
+const MIN_SENTENCE: usize = 30;
+/// Words of a sentence: fewer are a name or a number with its unit.
+const LEAST_WORDS: usize = 4;
 /// A table, its notes below.
 pub fn table(table: &Table, layout: &TextLayout) -> String {
     let mut text = layout.lines(0, &table.title, |line| layout.style.bold(line));
@@ -43,7 +47,9 @@ pub fn body(table: &Table, layout: &TextLayout) -> String {
         .enumerate()
         .map(|(index, _)| TextColumn::new(table, index, shown))
         .collect();
-    let dropped = fit(&mut columns, layout.width.saturating_sub(2));
+    let width = layout.width.saturating_sub(2);
+    let below = sentences_below(&mut columns, width);
+    let dropped = fit(&mut columns, width);
     let mut text = String::new();
     let heading: Vec<_> = columns
         .iter()
@@ -55,11 +61,15 @@ pub fn body(table: &Table, layout: &TextLayout) -> String {
         layout.style.dim(line(&columns, &heading).trim_end())
     );
     for row in 0..shown {
-        let cells: Vec<_> = columns
-            .iter()
-            .map(|column| column.cells[row].clone())
-            .collect();
-        let _ = writeln!(text, "  {}", line(&columns, &cells).trim_end());
+        for cells in lines_of_row(&columns, row) {
+            let _ = writeln!(text, "  {}", line(&columns, &cells).trim_end());
+        }
+        for column in &below {
+            let cell = &column.cells[row];
+            if !["", "–"].contains(&cell.as_str()) {
+                text += &layout.plain_lines(6, &format!("{}: {cell}", column.heading));
+            }
+        }
     }
     let hidden = table.rows.len() - shown;
     if hidden > 0 {
@@ -88,6 +98,8 @@ struct TextColumn {
     heading: String,
     cells: Vec<String>,
     right: bool,
+    /// Whether cells are sentences, of which none is cut.
+    has_sentences: bool,
     width: usize,
     /// Minimum width.
     min: usize,
@@ -117,10 +129,17 @@ impl TextColumn {
             .max()
             .unwrap_or(0)
             .max(heading_width);
-        let min = if right {
-            width
-        } else {
-            MIN_TEXT.max(heading_width).min(width)
+        // Code is no sentence, however many words it has.
+        let is_sentence = |cell: &String| {
+            cell.width() > MIN_SENTENCE
+                && cell.split(' ').count() >= LEAST_WORDS
+                && !cell.contains(" = ")
+        };
+        let has_sentences = !right && cells.iter().any(is_sentence);
+        let min = match (right, has_sentences) {
+            (true, _) => width,
+            (_, true) => MIN_SENTENCE,
+            _ => MIN_TEXT.max(heading_width).min(width),
         };
         let says_nothing = |row: &Vec<Cell>| match row.get(index) {
             Some(Cell::Text(text)) => text.is_empty(),
@@ -135,6 +154,7 @@ impl TextColumn {
             heading,
             cells,
             right,
+            has_sentences,
             width,
             min,
             is_void,
@@ -143,20 +163,52 @@ impl TextColumn {
     }
 }
 
+fn sum_of(columns: &[TextColumn], of: fn(&TextColumn) -> usize) -> usize {
+    let widths = columns.iter().map(|column| of(column) + GAP);
+    widths.sum::<usize>().saturating_sub(GAP)
+}
+
+/// Takes columns of sentences out, the widest first, until the rest fits: they stand below the rows.
+fn sentences_below(columns: &mut Vec<TextColumn>, width: usize) -> Vec<TextColumn> {
+    let mut below = Vec::new();
+    while sum_of(columns, |column| column.min) > width {
+        let sentences = columns.iter().enumerate().skip(1);
+        let widest = sentences
+            .filter(|(_, column)| column.has_sentences)
+            .max_by_key(|(_, column)| column.width);
+        let Some((at, _)) = widest else { break };
+        below.push(columns.remove(at));
+    }
+    below.sort_by_key(|column| column.place);
+    below
+}
+
+/// The cells of a row, in as many lines as its longest sentence needs.
+fn lines_of_row(columns: &[TextColumn], row: usize) -> Vec<Vec<String>> {
+    let cells = columns.iter().map(|column| {
+        let cell = &column.cells[row];
+        if column.has_sentences {
+            wrapped(cell, column.width)
+        } else {
+            vec![cell.clone()]
+        }
+    });
+    let cells: Vec<Vec<String>> = cells.collect();
+    let lines = cells.iter().map(Vec::len).max().unwrap_or(0).max(1);
+    let line = |nth: usize| {
+        let parts = cells.iter().map(|cell| cell.get(nth).cloned());
+        parts.map(Option::unwrap_or_default).collect()
+    };
+    (0..lines).map(line).collect()
+}
+
 /// Drops columns until the rest fits with shortened texts: first columns without content, then from the right. Then
 /// shortens the widest texts. Returns the headings of the dropped columns.
 fn fit(columns: &mut Vec<TextColumn>, width: usize) -> Vec<String> {
-    let sum = |columns: &[TextColumn], of: fn(&TextColumn) -> usize| {
-        columns
-            .iter()
-            .map(|column| of(column) + GAP)
-            .sum::<usize>()
-            .saturating_sub(GAP)
-    };
     let mut dropped = Vec::new();
     loop {
         let void = columns.iter().rposition(|column| column.is_void);
-        let is_wide = |of| columns.len() > 2 && sum(columns, of) > width;
+        let is_wide = |of| columns.len() > 2 && sum_of(columns, of) > width;
         // Texts are shortened only where no column can be spared.
         let narrowed = match void {
             Some(void) if is_wide(|column| column.width) => void,
@@ -168,7 +220,7 @@ fn fit(columns: &mut Vec<TextColumn>, width: usize) -> Vec<String> {
     }
     dropped.sort_unstable();
     let dropped = dropped.into_iter().map(|(_, heading)| heading).collect();
-    while sum(columns, |column| column.width) > width {
+    while sum_of(columns, |column| column.width) > width {
         let widest = columns
             .iter_mut()
             .filter(|column| column.width > column.min)
@@ -177,7 +229,7 @@ fn fit(columns: &mut Vec<TextColumn>, width: usize) -> Vec<String> {
         column.width -= 1;
     }
     // The last two columns are too wide for a narrow terminal: short texts are better than broken lines.
-    while sum(columns, |column| column.width) > width {
+    while sum_of(columns, |column| column.width) > width {
         let texts = columns
             .iter_mut()
             .filter(|column| !column.right && column.width > LEAST_TEXT);
@@ -258,6 +310,42 @@ Ops
         );
         let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(words.contains("columns that do not fit: MXU;"), "{text}");
+    }
+
+    #[test]
+    fn no_sentence_is_cut() {
+        let said = "83.6 % of device time waits for copies (copy-done), 96.5 % of op time";
+        let table = Table::of(
+            "t",
+            "Verdict",
+            [("wait", said, "device time: 363.7 s of 4")],
+        )
+        .measured("id", "Finding", Unit::None, |row| row.0)
+        .measured("said", "In words", Unit::None, |row| row.1)
+        .measured("of", "Of", Unit::None, |row| row.2)
+        .build();
+        let text = |width| {
+            let layout = TextLayout {
+                width,
+                top: 0,
+                entries: 0,
+                style: AnsiStyle::PLAIN,
+            };
+            body(&table, &layout)
+        };
+        let beside = "
+  Finding  In words                                    Of
+  wait     83.6 % of device time waits for copies      device time: 363.7 s of 4
+           (copy-done), 96.5 % of op time
+";
+        assert_eq!(text(80), beside[1..]);
+        let below = "
+  Finding  Of
+  wait     device time: 363.7 s of 4
+      In words: 83.6 % of device time waits for
+      copies (copy-done), 96.5 % of op time
+";
+        assert_eq!(text(50), below[1..]);
     }
 
     #[test]

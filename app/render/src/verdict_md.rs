@@ -258,7 +258,8 @@ fn to_do(overview: &Overview, detail: usize) -> String {
         return String::new();
     };
     let (shown, _) = hints::first(report, summary::HINTS_SHOWN);
-    let mut text = String::new();
+    let open = report.open_limit();
+    let mut text = open.map_or_else(String::new, |open| format!("{}\n\n", escaped(&open)));
     for (place, &hint) in shown.iter().enumerate() {
         let facts = hints::facts(hint, report, &shown[..place]);
         let shows = |[first, other]: [usize; 2]| detail >= if place == 0 { first } else { other };

@@ -98,8 +98,11 @@ pub struct Hint {
     /// The hint whose remedy costs what this one saves, where there is one.
     #[serde(skip)]
     pub trades_with: Option<&'static str>,
-    /// The ops concerned, most important first.
+    /// The ops concerned, most important first; of many, some.
     pub ops: Vec<HintOp>,
+    /// All of them.
+    #[serde(skip)]
+    pub all_ops: BTreeSet<OpId>,
     /// Where on the timeline to look, most important first; at the ops where empty.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub spots: Vec<FindingPlace>,
@@ -271,7 +274,21 @@ impl Tabular for HintsReport {
     }
 }
 
+impl Unanswered {
+    /// As a sentence.
+    pub fn text(&self) -> String {
+        format!("No hint about this: {} ({}).", self.statement, self.reason)
+    }
+}
+
 impl HintsReport {
+    /// That no hint answers what limits the loop, and why; `None` if one does.
+    pub fn open_limit(&self) -> Option<String> {
+        let limit = self.limit.as_ref()?;
+        let open = self.unanswered.iter().find(|open| open.id == limit.id)?;
+        Some(format!("No hint answers the limit: {}.", open.reason))
+    }
+
     /// What hints save together, which these are, and which have no part in it; `None` where less than two are counted.
     pub fn all_together(&self, time: impl Fn(Picos) -> String) -> Option<String> {
         let saving = self.combined_saving_ps?;
@@ -317,12 +334,7 @@ impl HintsReport {
             ));
         }
         notes.extend(self.all_together(|time| time.to_string()));
-        for open in &self.unanswered {
-            notes.push(format!(
-                "No hint about this: {} ({}).",
-                open.statement, open.reason
-            ));
-        }
+        notes.extend(self.unanswered.iter().map(Unanswered::text));
         if !self.suppressed.is_empty() {
             let ids: Vec<&str> = self.suppressed.iter().map(|hint| hint.id).collect();
             notes.push(format!("{} suppressed: {}.", ids.len(), ids.join(", ")));

@@ -79,6 +79,7 @@ pub fn run(args: &AnalyzeArgs, stderr: &Stderr) -> Result<CommandOutcome> {
         .with_sha256(args.digest.digest);
     let scope = checks::check_part(&session, &args.scope)?;
     say_all_warmup(&session, stderr);
+    say_missing_steps(args.scope.scope(), scope, stderr);
     let mut document = if args.only.is_empty() && session.model().has_programs_only() {
         programs::document(&session, scope)
     } else {
@@ -119,6 +120,17 @@ fn say_all_warmup(session: &Session, stderr: &Stderr) {
         stderr.warn(&format!(
             "the run has {count} steps, and the first {warmup} are excluded as warm-up: reports cover all steps, and gates on steps are inconclusive"
         ));
+    }
+}
+
+/// Says which of the wanted steps the trace does not have.
+fn say_missing_steps(wanted: Scope, there: Scope, stderr: &Stderr) {
+    if let (Scope::Steps { first, last }, Scope::Steps { .. }) = (wanted, there)
+        && last != u32::MAX
+        && wanted != there
+    {
+        let shown = render::scope_in_words(there);
+        stderr.warn(&format!("of steps {first} to {last} the trace has {shown}"));
     }
 }
 

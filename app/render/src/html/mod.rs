@@ -216,6 +216,7 @@ fn hints(overview: &Overview) -> Markup {
     let is_shown = |hint: &&Hint| shown.iter().any(|other| std::ptr::eq(*other, *hint));
     let others: Vec<&Hint> = report.hints.iter().filter(|hint| !is_shown(hint)).collect();
     html! {
+        @if let Some(open) = report.open_limit() { p { (open) } }
         @for (place, hint) in shown.iter().enumerate() { (card(hint, report, &shown[..place], place == 0)) }
         @if !others.is_empty() {
             details {

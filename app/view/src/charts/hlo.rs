@@ -5,7 +5,7 @@ use analysis::reports::hlo::{HloNode, Neighbourhood, NodeRelation};
 use session::number::value;
 
 use super::ChartFrame;
-use crate::drawing::{ColorRole, Drawing, DrawingPoint};
+use crate::drawing::{Anchor, ColorRole, Drawing, DrawingPoint, width_of};
 use crate::panels::hlo_graph::{HEIGHT, HloGraph, shape_line};
 
 /// Space for the title.
@@ -99,12 +99,12 @@ pub fn node_box(
     );
     let shape = shape_line(node);
     drawing.fitted(x, y + 24.0, room, 10.0, ColorRole::TextWeak, &shape);
-    let times = time_line(node, frame);
-    drawing.fitted(x, y + 36.5, room, 10.0, ColorRole::Text, &times);
+    let times = time_line(node, frame, room);
+    drawing.text(x, y + 36.5, Anchor::Start, 10.0, ColorRole::Text, &times);
 }
 
-/// Self time, its share of that of all ops, and what is exposed, as far as they are known.
-fn time_line(node: &HloNode, frame: &ChartFrame) -> String {
+/// Self time, its share of that of all ops, and what is exposed, as far as they are known and fit into `room`.
+fn time_line(node: &HloNode, frame: &ChartFrame, room: f32) -> String {
     let self_time = node.op.self_time_ps.map(|time| frame.time(time.ps()));
     let share = node.op.self_of_op_time_percent;
     let share = share.map(|share| value(share.0, Unit::Percent));
@@ -112,5 +112,33 @@ fn time_line(node: &HloNode, frame: &ChartFrame) -> String {
         .op
         .exposed_ps
         .map(|time| format!("exposed {}", frame.time(time.ps())));
-    joined([self_time, share, exposed].into_iter().flatten(), " · ")
+    fitting([self_time, share, exposed].into_iter().flatten(), room)
+}
+
+/// As many parts as fit: half a number would be another number.
+fn fitting(parts: impl Iterator<Item = String>, room: f32) -> String {
+    let mut parts: Vec<String> = parts.collect();
+    while width_of(&parts.join(" · "), 10.0) > room && parts.pop().is_some() {}
+    parts.join(" · ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::panels::hlo_graph::WIDTH;
+
+    #[test]
+    fn no_number_is_cut() {
+        let line = |room| {
+            let parts = ["16.81 ns", "nearly 0 %", "exposed 231.1 ms"];
+            fitting(parts.map(str::to_owned).into_iter(), room)
+        };
+        assert_eq!(
+            line(WIDTH - 16.0),
+            "16.81 ns · nearly 0 % · exposed 231.1 ms"
+        );
+        assert_eq!(line(190.0), "16.81 ns · nearly 0 %");
+        assert_eq!(line(60.0), "16.81 ns");
+        assert_eq!(line(10.0), "");
+    }
 }

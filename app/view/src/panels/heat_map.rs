@@ -9,8 +9,9 @@ use analysis::math::quantile::in_place;
 use analysis::reports::steps::step_parts::CoreParts;
 use analysis::reports::{StepPart, StepPartsReport};
 
-/// Ranges narrower than this part of the median step are drawn as if they were that wide.
-const LEAST_SPAN: i64 = 50;
+/// Ranges narrower than this part of the median of what is shown, or than this part of the median step, are drawn as if
+/// they were that wide.
+const LEAST_SPAN: [i64; 2] = [50, 1_000];
 
 /// What the colour of a cell means.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -72,8 +73,7 @@ pub struct HeatCell {
     pub value: Picos,
     /// Length of the step on this device.
     pub time: Picos,
-    /// The quantity relative to the range of all counted cells: 0 is the minimum, 1 the maximum. The range is at least
-    /// a fiftieth of the median step.
+    /// The quantity relative to the range of all counted cells: 0 is the minimum, 1 the maximum of [`HeatMap::scale`].
     pub heat: f32,
 }
 
@@ -110,7 +110,7 @@ pub struct HeatMap {
     pub devices: Vec<HeatDevice>,
     /// Minimum and maximum of the counted cells.
     pub range: (Picos, Picos),
-    /// The values of the first and the last colour: the range, unless it is narrower than a fiftieth of the median step.
+    /// The values of the first and the last colour: the range, unless it is so narrow that it tells nothing.
     pub scale: (Picos, Picos),
     /// The row that stands out: its median is above that of all others by more than a tenth of the range, and by more
     /// than half a percent of the median step.
@@ -183,8 +183,8 @@ impl HeatMap {
                 .collect(),
         )
         .unwrap_or_default();
-        // Nearly equal devices must have the same colour.
-        let span = (range.1 - range.0).ps().max(time.ps() / LEAST_SPAN).max(1);
+        let shown = median(all).unwrap_or_default();
+        let span = span(range, shown, time);
         for cell in devices
             .iter_mut()
             .flat_map(|device| &mut device.cells)
@@ -202,6 +202,13 @@ impl HeatMap {
             hottest,
         })
     }
+}
+
+/// How much the colours span: nearly equal devices must have the same colour.
+fn span((least, most): (Picos, Picos), shown: Picos, step: Picos) -> i64 {
+    let [of_shown, of_step] = LEAST_SPAN;
+    let range = (most - least).ps().max(1);
+    range.max(shown.ps() / of_shown).max(step.ps() / of_step)
 }
 
 /// The device that stands out, if one does.
@@ -255,6 +262,14 @@ mod tests {
             None,
             "there is nothing to compare it with"
         );
+    }
+
+    #[test]
+    fn the_scale_ends_near_what_occurs() {
+        let ms = |time: f64| Picos::rounded(time * 1e9);
+        let of_work = span((ms(24.03), ms(24.13)), ms(24.1), ms(784.0));
+        assert!(of_work < ms(1.0).ps(), "{of_work}");
+        assert_eq!(span((ms(0.0), ms(0.0)), ms(0.0), ms(784.0)), ms(0.784).ps());
     }
 
     #[test]

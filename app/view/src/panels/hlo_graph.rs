@@ -6,8 +6,8 @@
 use crate::prelude::*;
 use analysis::reports::hlo::{HloNode, Neighbourhood};
 
-/// Width of a box, in points, where there is room.
-pub const WIDTH: f32 = 228.0;
+/// Width of a box, in points, where there is room: its times fit.
+pub const WIDTH: f32 = 244.0;
 /// Width of a box that still says what it is.
 const LEAST_WIDTH: f32 = 92.0;
 /// Height of a box.

@@ -179,6 +179,13 @@ pub fn files(rows: &[OpRow]) -> Vec<FileTimes> {
     files
 }
 
+/// The self time of ops without a file.
+pub fn without_file(rows: &[OpRow], files: &[FileTimes]) -> Picos {
+    let of_ops = rows.iter().filter(|row| row.group != OpGroup::Idle);
+    let all: Picos = of_ops.map(|row| row.self_time_ps).sum();
+    all - files.iter().map(|file| file.self_time_ps).sum()
+}
+
 /// The file on this machine: where a prefix leads, or as recorded, or below the folder of the trace.
 pub fn locate(file: &str, prefixes: &[SourcePrefix], folder: &Path) -> Option<PathBuf> {
     let mapped = prefixes.iter().filter_map(|prefix| {

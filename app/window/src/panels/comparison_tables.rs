@@ -101,36 +101,33 @@ impl ComparisonTables {
     }
 }
 
-/// What to read first: the conclusion, the step, where to look, what to record.
+/// What to read first: whether the work is the same, the conclusion, the step, where to look, what to record.
 fn brief_ui(ui: &mut Ui, comparison: &Comparison) {
     let brief = &comparison.brief;
     if comparison.prediction.is_some() || !comparison.is_comparable {
         sentence_ui(ui, &sentence(&comparison.statement), RichText::strong);
         return;
     }
-    let first = brief.conclusion.as_ref().or(brief.step.as_ref());
-    sentence_ui(
-        ui,
-        &sentence(first.unwrap_or(&brief.work)),
-        RichText::strong,
-    );
+    let look = brief.look_first.as_ref();
+    let look = look.map(|what| format!("look first at {what}"));
     let said = [
-        brief
-            .step
-            .as_ref()
-            .filter(|_| brief.conclusion.is_some())
-            .cloned(),
-        brief.of_loop.clone(),
-        brief
-            .look_first
-            .as_ref()
-            .map(|what| format!("look first at {what}")),
-        brief.record_next.clone(),
-        Some(brief.work.clone()),
-        brief.differ.clone(),
+        (Some(&brief.work), true),
+        (brief.differ.as_ref(), false),
+        (brief.conclusion.as_ref(), true),
+        (brief.step.as_ref(), brief.conclusion.is_none()),
+        (brief.of_loop.as_ref(), false),
+        (look.as_ref(), false),
+        (brief.record_next.as_ref(), false),
     ];
-    for text in said.into_iter().flatten() {
-        sentence_ui(ui, &sentence(&text), |text| text);
+    for (text, is_strong) in said {
+        let paint = if is_strong {
+            RichText::strong
+        } else {
+            |text| text
+        };
+        if let Some(text) = text {
+            sentence_ui(ui, &sentence(text), paint);
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use crate::prelude::*;
 use analysis::Analysis;
 
 use super::controls::with_controls;
-use super::widgets::{ResponseExt as _, remark_ui};
+use super::widgets::{ResponseExt as _, remark_ui, sentence_ui};
 use crate::jobs::JobAnswer;
 use crate::reports::ReportJobs;
 use crate::theme::{self, readable_on};
@@ -123,7 +123,7 @@ pub fn section_ui(ui: &mut Ui, title: &str, note: &str) -> Response {
 
 /// Why there is no report, as a sentence.
 pub fn reason_ui(ui: &mut Ui, reason: &str) {
-    ui.weak(capitalised(&with_controls(reason)));
+    sentence_ui(ui, &capitalised(&with_controls(reason)), RichText::weak);
 }
 
 /// Shown while a report is being computed.

@@ -2,6 +2,7 @@
 
 use super::prelude::*;
 use analysis::CellType as _;
+use analysis::facts::SumOver;
 
 use super::number::shown;
 use crate::timeline::paint::fold_mark;
@@ -31,8 +32,10 @@ pub const COLUMNS: [(&str, &str); 5] = [
         "Time of executions without their child ops: in a step on a device, the mean over all, with what runs \
          outside of steps; where there are no steps, on a device",
     ),
-    ("runs", "Executions on all devices"),
+    ("all runs", "Executions on all devices, in all steps"),
 ];
+/// The column whose title says what each number is of.
+const SELF_TIME: usize = 3;
 /// The columns that a narrow list leaves out, in this order: executions, the share of the limit, the share of the time,
 /// the time above the limit.
 const SPARE: [usize; 4] = [4, 1, 2, 0];
@@ -88,12 +91,15 @@ fn columns(room: f32) -> (Vec<(usize, f32)>, f32) {
 }
 
 /// The headings of the columns above rows of this width.
-pub fn heading_ui(ui: &mut Ui, width: f32) {
+pub fn heading_ui(ui: &mut Ui, width: f32, over: SumOver) {
     let color = theme::current(ui).text_weak;
     let (rect, _) = ui.allocate_exact_size(vec2(width, ROW), Sense::hover());
     for (column, edge) in columns(rect.width()).0 {
         let pos = rect.right_center() - vec2(edge + 6.0, 0.0);
-        let (title, about) = COLUMNS[column];
+        let (mut title, about) = COLUMNS[column];
+        if column == SELF_TIME {
+            title = over.title(["self a step", "self a device"]);
+        }
         let drawn = ui
             .painter()
             .text(pos, Align2::RIGHT_CENTER, title, small_font(), color);

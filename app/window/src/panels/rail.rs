@@ -102,16 +102,22 @@ fn entry_ui(
     let color = if is_open || response.hovered() {
         theme.text_strong
     } else if why_empty.is_some() {
-        theme.text_weak.gamma_multiply(0.6)
+        theme.text_weak
     } else {
         theme.text
+    };
+    // The name stays readable; the icon says at a glance that there is nothing.
+    let icon = if color == theme.text_weak {
+        color.gamma_multiply(0.6)
+    } else {
+        color
     };
     if named {
         icons::draw(
             &painter,
             pos2(rect.center().x, rect.top() + rect.height() * 0.36),
             16.0,
-            color,
+            icon,
             tab.icon,
         );
         let pos = pos2(rect.center().x, rect.bottom() - rect.height() * 0.2);
@@ -123,7 +129,7 @@ fn entry_ui(
             color,
         );
     } else {
-        icons::draw(&painter, rect.center(), 15.0, color, tab.icon);
+        icons::draw(&painter, rect.center(), 15.0, icon, tab.icon);
     }
     if response.clicked() {
         out.push(if is_open && !state.is_below(id) {

@@ -167,7 +167,11 @@ fn point_ui(ui: &mut Ui, point: &RooflinePoint) {
             share(point.efficiency_percent),
             Unit::Percent,
         ),
-        ("time", Some(point.time_ps.as_ps_f64()), Unit::Picoseconds),
+        (
+            "time (sum)",
+            Some(point.time_ps.as_ps_f64()),
+            Unit::Picoseconds,
+        ),
         ("least time", point.ideal_time_ps, Unit::Picoseconds),
     ] {
         if let Some(value) = value {

@@ -6,7 +6,8 @@ use super::prelude::*;
 const LINE: f32 = 17.0;
 /// Width of the times.
 const TIMES: f32 = 80.0;
-/// Width of the numbers behind them.
+/// Width of the shares and numbers behind them.
+const SHARES: f32 = 50.0;
 const NUMBERS: f32 = 42.0;
 /// Width of a letter of the text.
 const LETTER: f32 = 7.3;
@@ -20,6 +21,8 @@ pub struct TimedLine<'a> {
     pub number: Option<u32>,
     /// Its time, and that as a share of the longest.
     pub time: Option<(Picos, f32)>,
+    /// Its time as a share of that of all ops, as text.
+    pub share: Option<String>,
     /// Whether the panel is about it.
     pub is_shown: bool,
     /// What it is called, if a click on it does something.
@@ -42,7 +45,7 @@ pub fn timed_lines_ui<'a>(
         // The first line in sight is whole.
         area = area.vertical_scroll_offset((above / LINE).floor().max(0.0) * LINE);
     }
-    let width = letters.min(MOST) as f32 * LETTER + TIMES + NUMBERS;
+    let width = letters.min(MOST) as f32 * LETTER + TIMES + SHARES + NUMBERS;
     let mut clicked = None;
     // Before the rows that fit are counted.
     ui.spacing_mut().item_spacing.y = 0.0;
@@ -85,9 +88,13 @@ fn line_ui(ui: &Ui, rect: Rect, line: &TimedLine<'_>, is_hovered: bool) {
         let pos = pos2(rect.left() + TIMES - 8.0, y);
         painter.text(pos, right, times::time(time), small_font(), theme.text);
     }
+    if let Some(share) = &line.share {
+        let at = pos2(rect.left() + TIMES + SHARES - 8.0, y);
+        painter.text(at, right, share, small_font(), theme.text_weak);
+    }
     let mut left = rect.left() + TIMES + 4.0;
     if let Some(number) = line.number {
-        left = rect.left() + TIMES + NUMBERS;
+        left = rect.left() + TIMES + SHARES + NUMBERS;
         let font = FontId::monospace(11.0);
         painter.text(
             pos2(left - 10.0, y),

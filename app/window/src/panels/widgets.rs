@@ -3,7 +3,8 @@
 use std::fmt::Display;
 
 use crate::prelude::*;
-use egui::{AsIdSalt, Grid, RectAlign, Tooltip, WidgetText, Window};
+use egui::text::LayoutJob;
+use egui::{AsIdSalt, FontFamily, FontSelection, Grid, RectAlign, Tooltip, WidgetText, Window};
 
 use crate::keys::hint;
 use crate::theme;
@@ -116,12 +117,35 @@ pub fn remark(text: impl Into<String>) -> RichText {
     RichText::new(text).small().weak()
 }
 
-/// A sentence of which no line ends between a number and its unit; it is read out with ordinary spaces.
-pub fn sentence_ui(ui: &mut Ui, text: &str, look: impl FnOnce(RichText) -> RichText) -> Response {
-    let shown = look(RichText::new(with_whole_quantities(text)));
+/// A sentence of which no line ends between a number and its unit; it is read out with ordinary spaces. What stands in
+/// backquotes is code.
+pub fn sentence_ui(ui: &mut Ui, text: &str, look: impl Fn(RichText) -> RichText) -> Response {
+    let mut shown = LayoutJob::default();
+    let whole = with_whole_quantities(text);
+    for (part, is_code) in with_code(&whole) {
+        let mut part = look(RichText::new(part));
+        if is_code {
+            part = part.family(FontFamily::Monospace);
+        }
+        part.append_to(
+            &mut shown,
+            ui.style(),
+            FontSelection::Default,
+            Align::Center,
+        );
+    }
     let response = ui.add(Label::new(shown).wrap());
-    response.labeled(Role::Label, text.replace('\u{a0}', " "));
+    response.labeled(Role::Label, text.replace('\u{a0}', " ").replace('`', ""));
     response
+}
+
+/// The parts of a text, and whether each is code: what stands in backquotes. In letters of different widths the two
+/// dashes of a flag look like a long one.
+fn with_code(text: &str) -> impl Iterator<Item = (&str, bool)> {
+    let parts = text.split('`').enumerate();
+    parts
+        .map(|(nth, part)| (part, nth % 2 == 1))
+        .filter(|(part, _)| !part.is_empty())
 }
 
 /// A small and weak sentence, of which no line ends between a number and its unit.
@@ -217,6 +241,18 @@ pub fn value_row(ui: &mut Ui, name: &str, value: impl Into<WidgetText>, about: &
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn code_stands_in_backquotes() {
+        let parts: Vec<_> = with_code("Leave out `--warmup 2`, then `x`").collect();
+        let expected = [
+            ("Leave out ", false),
+            ("--warmup 2", true),
+            (", then ", false),
+            ("x", true),
+        ];
+        assert_eq!(parts, expected);
+    }
 
     #[test]
     fn quantities_are_not_broken() {

@@ -3,6 +3,7 @@
 use crate::prelude::*;
 
 use crate::theme;
+use egui::Margin;
 
 /// Id of the filter field; of two timelines, the one with this name.
 pub fn filter_id(name: Option<&'static str>) -> Id {
@@ -19,7 +20,8 @@ pub fn filter_ui(
 ) {
     let theme = theme::current(ui);
     ui.painter().rect_filled(rect, 0.0, theme.labels);
-    let inner = rect.shrink2(vec2(6.0, if rect.height() < 28.0 { 0.0 } else { 5.0 }));
+    let is_slim = rect.height() < 28.0;
+    let inner = rect.shrink2(vec2(6.0, if is_slim { 1.0 } else { 5.0 }));
     let mut ui = ui.new_child(
         egui::UiBuilder::new()
             .max_rect(inner)
@@ -35,6 +37,12 @@ pub fn filter_ui(
     let field = TextEdit::singleline(&mut text)
         .id(filter_id(name))
         .hint_text("Filter tracks")
+        .font(if is_slim {
+            theme::small_font()
+        } else {
+            FontId::proportional(13.0)
+        })
+        .margin(Margin::symmetric(4, if is_slim { 0 } else { 2 }))
         .desired_width(room.max(40.0));
     let response = ui.add(field);
     response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "Filter tracks"));

@@ -114,9 +114,17 @@ pub(super) fn unanswered(
     suppressed: &[(&'static Rule, Finding)],
     rows: &RowByOp<'_>,
 ) -> Vec<Unanswered> {
-    let open = verdict
-        .named()
-        .filter(|named| !is_answered(named, priced.iter().map(|hint| &hint.finding), rows));
+    // What saves nothing, such as how work could be measured, is no answer to work that takes most of the time.
+    let answers = |named: &verdict::VerdictFinding| {
+        let of_work = named.id.is_work();
+        let answers = priced.iter().map(|hint| &hint.finding);
+        is_answered(
+            named,
+            answers.filter(|finding| !of_work || saves(finding)),
+            rows,
+        )
+    };
+    let open = verdict.named().filter(|named| !answers(named));
     open.map(|named| {
         let by: Vec<&str> = suppressed
             .iter()
@@ -129,6 +137,9 @@ pub(super) fn unanswered(
             (false, _) => format!("suppressed: {}", by.join(", ")),
             (true, false) if small.iter().any(saves_little) => {
                 "hardly any of it is in the counted steps".to_owned()
+            }
+            (true, true) if let Some(id) = correction(named, priced, rows) => {
+                format!("how well it runs is not known, see {id}")
             }
             (true, true) => {
                 let (part, it) = match about_a_part(named, priced, rows) {
@@ -155,6 +166,23 @@ pub(super) fn unanswered(
     .collect()
 }
 
+/// Whether what a rule found costs time.
+fn saves(finding: &Finding) -> bool {
+    !matches!(finding.saving, PossibleSaving::Nothing)
+}
+
+/// The hint that saves nothing of what the verdict names, but tells what is not known of it.
+fn correction(
+    named: &verdict::VerdictFinding,
+    priced: &[PricedFinding],
+    rows: &RowByOp<'_>,
+) -> Option<&'static str> {
+    let is_about = |hint: &&PricedFinding| {
+        !saves(&hint.finding) && is_answered(named, std::iter::once(&hint.finding), rows)
+    };
+    priced.iter().find(is_about).map(|hint| hint.rule.id)
+}
+
 /// The hints about some of the ops that the verdict names, as a clause.
 fn about_a_part(
     named: &verdict::VerdictFinding,
@@ -165,10 +193,9 @@ fn about_a_part(
         rows.get(op)
             .is_some_and(|row| TimeUse::from(row.group) == named.id)
     };
-    let about = priced.iter().filter(|hint| {
-        !matches!(hint.finding.saving, PossibleSaving::Nothing)
-            && hint.finding.ops.iter().any(is_named)
-    });
+    let about = priced
+        .iter()
+        .filter(|hint| saves(&hint.finding) && hint.finding.ops.iter().any(is_named));
     let ids: Vec<&str> = about.map(|hint| hint.rule.id).collect();
     let verb = if ids.len() == 1 { "is" } else { "are" };
     (!ids.is_empty()).then(|| format!("{} {verb} about a part of it", joined(&ids, ", ")))
@@ -188,7 +215,7 @@ pub(super) fn rank(priced: &mut [PricedFinding], leads: impl Fn(&Finding) -> boo
             saving.as_ps_f64() * hint.rule.confidence.weight()
         })
     };
-    let corrects = |hint: &PricedFinding| matches!(hint.finding.saving, PossibleSaving::Nothing);
+    let corrects = |hint: &PricedFinding| !saves(&hint.finding);
     let leads = |hint: &PricedFinding| !hint.finding.is_minor && leads(&hint.finding);
     let group = |hint: &PricedFinding| (hint.rule.is_health(), corrects(hint));
     priced.sort_by(|a, b| {

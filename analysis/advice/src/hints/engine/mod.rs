@@ -434,6 +434,7 @@ fn hint_of(
         .ops
         .iter()
         .filter_map(|op| rows.get(op).map(|row| (op, row)));
+    let all_ops = ops.clone().map(|(&op, _)| op).collect();
     let ops = ops.take(OPS_LISTED).map(|(&op, row)| HintOp {
         name: row.name.to_string(),
         program: row.program.to_string(),
@@ -468,6 +469,7 @@ fn hint_of(
             .or_else(|| page.code(facts.framework).map(str::to_owned))
             .filter(|code| !code.is_empty()),
         ops: ops.collect(),
+        all_ops,
         overlaps_with,
         also: Vec::new(),
         spots: finding.spots.into_iter().take(SPOTS_LISTED).collect(),

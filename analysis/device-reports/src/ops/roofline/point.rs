@@ -27,7 +27,7 @@ pub struct RooflinePoint {
     #[column("Point", recorded)]
     pub name: Arc<str>,
     /// Time that rates are divided by.
-    #[column(measured)]
+    #[column("Time (sum)", measured)]
     pub time_ps: Picos,
     /// Achieved operations per second.
     #[column("FLOP/s")]

@@ -395,11 +395,18 @@ fn statement(targets: &[Target]) -> String {
     } else {
         format!("; not met: {}", missed.join(", "))
     };
+    let met = match count(TargetColor::Green) {
+        0 => "none is met".to_owned(),
+        1 if judged == 1 => "it is met".to_owned(),
+        2 if judged == 2 => "both are met".to_owned(),
+        all if all == judged => "all are met".to_owned(),
+        1 => "1 is met".to_owned(),
+        some => format!("{some} are met"),
+    };
+    let verb = if judged == 1 { "is" } else { "are" };
     format!(
-        "{} of {} {} met{what}",
-        count(TargetColor::Green),
-        counted(judged, "target"),
-        if judged == 1 { "is" } else { "are" }
+        "{judged} of {} {verb} judged, {met}{what}",
+        counted(targets.len(), "target")
     )
 }
 

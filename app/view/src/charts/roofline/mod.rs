@@ -31,6 +31,8 @@ const UNCOVERED: usize = 40;
 const LETTERS: usize = 30;
 /// Distance at which the pointer reaches a marker.
 const REACH: f32 = 14.0;
+/// Decades beside the longest op: its mark is whole, and its name has room.
+const AROUND_LONGEST: f64 = 0.5;
 /// Space around markers that names leave free.
 const MARGIN: f32 = 2.0;
 
@@ -106,7 +108,9 @@ impl<'a> RooflineChart<'a> {
         let step =
             step.and_then(|step| RooflineMark::of(step, MarkerKind::Square, ColorRole::Accent));
         let marks: Vec<_> = ops.chain(program).chain(step).collect();
-        let range = range(report, marks.iter().map(|mark| mark.place));
+        let longest = marks.first().filter(|mark| mark.kind == MarkerKind::Circle);
+        let places = marks.iter().map(|mark| mark.place);
+        let range = range(report, places, longest.map(|mark| mark.place));
         Self {
             report,
             marks,
@@ -155,7 +159,9 @@ impl<'a> RooflineChart<'a> {
         let mut places = LabelPlaces::new(area, ceilings.iter().map(line).collect());
         let is_sum = |kind| kind != MarkerKind::Circle;
         let sums = self.marks.iter().filter(|mark| is_sum(mark.kind));
-        let named = sums.clone().chain(self.ops().take(NAMED));
+        // The longest op has a name before all else.
+        let mut named = self.ops().take(NAMED);
+        let named = named.next().into_iter().chain(sums.clone()).chain(named);
         for mark in sums.chain(self.ops().take(UNCOVERED)) {
             places.keep_free(area.point(mark.place), mark.radius + MARGIN);
         }
@@ -168,9 +174,9 @@ impl<'a> RooflineChart<'a> {
             }
         };
         let mut ceilings_have_names = false;
-        for mark in named {
+        for (nth, mark) in named.enumerate() {
             // Names of the program and the step have places beside their marks only; those of ceilings have others.
-            if !is_sum(mark.kind) && !std::mem::replace(&mut ceilings_have_names, true) {
+            if nth > 0 && !is_sum(mark.kind) && !std::mem::replace(&mut ceilings_have_names, true) {
                 of_ceilings(drawing, &mut places);
             }
             let (name, color) = match mark.kind {
@@ -282,8 +288,12 @@ fn decades((from, to): (f64, f64)) -> impl Iterator<Item = i32> {
     (from.ceil() as i32..=to.floor() as i32).take(60)
 }
 
-/// A range in decades that contains all of `places` but the farthest, and the ridge point.
-fn range(report: &RooflineReport, places: impl Iterator<Item = PlotPlace> + Clone) -> PlotRange {
+/// A range in decades that contains all of `places` but the farthest, the longest op, and the ridge point.
+fn range(
+    report: &RooflineReport,
+    places: impl Iterator<Item = PlotPlace> + Clone,
+    longest: Option<PlotPlace>,
+) -> PlotRange {
     let ridge = report
         .ridges
         .iter()
@@ -308,10 +318,14 @@ fn range(report: &RooflineReport, places: impl Iterator<Item = PlotPlace> + Clon
         .map(|place| place.1)
         .fold(peak - 3.0, f64::min)
         .max(peak - 6.0);
+    let (x, y) = longest.unwrap_or((left, low));
     PlotRange {
         // Room for half of the farthest marker.
-        x: (left.floor(), right + 0.06),
-        y: (low.floor(), peak + 0.4),
+        x: (
+            left.floor().min(x - AROUND_LONGEST),
+            (right + 0.06).max(x + AROUND_LONGEST),
+        ),
+        y: (low.floor().min(y - AROUND_LONGEST), peak + 0.4),
     }
 }
 
@@ -354,8 +368,12 @@ mod tests {
         assert_eq!(names, [links, ""]);
     }
 
-    /// The texts of a chart of this size.
     fn texts(report: &RooflineReport, width: f32, height: f32) -> Vec<String> {
+        texts_of(&RooflineChart::of(report, []), width, height)
+    }
+
+    /// The texts of a chart of this size.
+    fn texts_of(chart: &RooflineChart<'_>, width: f32, height: f32) -> Vec<String> {
         let frame = ChartFrame {
             width,
             height,
@@ -363,7 +381,7 @@ mod tests {
             times: crate::time_format::TimeFormat::Digits,
             has_titles: false,
         };
-        let drawing = RooflineChart::of(report, []).draw(&frame);
+        let drawing = chart.draw(&frame);
         let shapes = drawing.shapes.into_iter();
         let text = |shape| match shape {
             crate::drawing::DrawingShape::Text { text, .. } => Some(text),
@@ -403,6 +421,26 @@ mod tests {
         let legend = chart.legend(&frame);
         let last = legend.last().map(|swatch| &*swatch.title);
         assert_eq!(last, Some("2 ops above a peak, not drawn"));
+    }
+
+    #[test]
+    fn the_longest_op_is_inside_and_has_its_name() {
+        let report = report();
+        let place = |intensity, speed| RooflinePoint {
+            name: "copy-done.1".into(),
+            flops_per_hbm_byte: Some(intensity),
+            flops_per_second: Some(speed),
+            ..RooflinePoint::default()
+        };
+        for (intensity, speed) in [(5.5e6, 1e13), (1e-5, 1e7), (100.0, 1e14)] {
+            let ops = [place(intensity, speed), place(10.0, 1e12)];
+            let chart = RooflineChart::of(&report, &ops);
+            let (x, y) = chart.marks[0].place;
+            let range = chart.range;
+            assert!(range.x.0 < x - 0.4 && x + 0.4 < range.x.1, "{range:?}");
+            assert!(range.y.0 < y - 0.4 && y < range.y.1, "{range:?}");
+            assert!(texts_of(&chart, 400.0, 300.0).contains(&"copy-done.1".to_owned()));
+        }
     }
 
     #[test]

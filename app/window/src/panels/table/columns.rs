@@ -11,6 +11,8 @@ const SAMPLE: usize = 200;
 const MOST_TEXT: f32 = 300.0;
 /// Texts may be shortened to this, so that more columns have room: the first, which names the row, and others.
 const LEAST_TEXT: [f32; 2] = [110.0, 90.0];
+/// Texts may be shortened to this, so that all columns have room.
+const SHORTEST_TEXT: f32 = 64.0;
 /// Width of the narrowest column.
 const LEAST: f32 = 46.0;
 
@@ -63,9 +65,18 @@ pub(super) fn needs(ui: &Ui, table: &Table) -> Vec<ColumnNeed> {
 pub(super) struct ShownColumns(pub(super) Vec<(usize, f32)>);
 
 impl ShownColumns {
-    /// All columns; the first text takes the room that is left.
+    /// All columns; the first text takes the room that is left. Texts are shortened if then no column has to be scrolled
+    /// to.
     pub(super) fn all(table: &Table, needs: &[ColumnNeed], room: f32) -> Self {
-        Self(widths(needs)).filling(table, room)
+        let mut kept = widths(needs);
+        let least = |&(at, width): &(usize, f32)| match table.columns.get(at) {
+            Some(column) if is_text(column) => width.min(SHORTEST_TEXT),
+            _ => width,
+        };
+        if kept.iter().map(least).sum::<f32>() <= room {
+            shorten(&mut kept, least, room);
+        }
+        Self(kept).filling(table, room)
     }
 
     /// The columns that have room: tables list the most important first. The first and the one that rows are sorted by
@@ -100,12 +111,7 @@ impl ShownColumns {
             let Some(spare) = spare else { break };
             kept.remove(spare);
         }
-        // Texts are shortened, the last first.
-        let mut missing = width(&kept) - room;
-        for column in kept.iter_mut().rev() {
-            let less = (column.1 - least(column)).min(missing).max(0.0);
-            (column.1, missing) = (column.1 - less, missing - less);
-        }
+        shorten(&mut kept, least, room);
         Self(kept).filling(table, room)
     }
 
@@ -121,6 +127,15 @@ impl ShownColumns {
 
     pub(super) fn width(&self) -> f32 {
         self.0.iter().map(|&(_, width)| width).sum()
+    }
+}
+
+/// Shortens texts until the columns have room, the last first.
+fn shorten(columns: &mut [(usize, f32)], least: impl Fn(&(usize, f32)) -> f32, room: f32) {
+    let mut missing = columns.iter().map(|&(_, width)| width).sum::<f32>() - room;
+    for column in columns.iter_mut().rev() {
+        let less = (column.1 - least(column)).min(missing).max(0.0);
+        (column.1, missing) = (column.1 - less, missing - less);
     }
 }
 
@@ -162,6 +177,9 @@ mod tests {
             "the one that rows are sorted by stays"
         );
         assert_eq!(fitting(50.0, None), [(0, 110.0)]);
+        let all = |room| ShownColumns::all(&table, &needs, room).0[0];
+        assert_eq!(all(310.0), (0, 70.0), "shortened more than left out");
+        assert_eq!(all(300.0), (0, 200.0), "has to be scrolled anyway");
         let mut needs = needs;
         needs[1].has_values = false;
         let fitted = ShownColumns::fitting(&table, &needs, 360.0, None).0;

@@ -207,7 +207,7 @@ fn tree_ui(
     if trees.is_icicle {
         return icicle_ui(ui, context.trace, (root, spec.time), &mut trees.zoom, out);
     }
-    heading_ui(ui, ui.available_width() - 12.0);
+    heading_ui(ui, ui.available_width() - 12.0, report.sums_over);
     let mut walk = TreeWalk {
         context,
         whole: root.self_time_ps,

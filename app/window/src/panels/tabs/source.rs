@@ -4,9 +4,10 @@ use super::prelude::*;
 use analysis::counted;
 
 use crate::panels::timed_lines::{TimedLine, timed_lines_ui};
+use crate::panels::widgets::sentence_ui;
 use view::panels::source::{
     FileTimes, SourcePlace, SourcePrefix, SourceText, files, is_library, locate, own_frame, read,
-    stack_of,
+    stack_of, without_file,
 };
 
 pub const TAB: Tab = Tab {
@@ -126,9 +127,18 @@ impl TabPanel for SourcePanel {
         }
         self.ask(context);
         stack_ui(ui, context, self);
-        head_ui(ui, self, &all, out);
-        let sums = report.sums_over.text();
+        let shares = OpTimes {
+            sums: report.sums_over.text(),
+            all: report.op_time_ps,
+        };
+        head_ui(ui, self, (&all, &shares), out);
+        let sums = &shares.sums;
         ui.label(remark(format!("Times: self time of ops, sums over {sums}")));
+        let unknown = without_file(&report.rows, &all);
+        if unknown > Picos::ZERO {
+            let part = shares.text(unknown);
+            sentence_ui(ui, &format!("No source line recorded: {part}"), |text| text);
+        }
         let Some((file, line)) = self.place.clone() else {
             return;
         };
@@ -144,7 +154,8 @@ impl TabPanel for SourcePanel {
                     missing_ui(ui, &file, !times.lines.is_empty(), out);
                 }
                 let scrolls = std::mem::take(&mut self.scrolls);
-                if let Some(clicked) = lines_ui(ui, (text.as_ref(), times), &sums, line, scrolls) {
+                if let Some(clicked) = lines_ui(ui, (text.as_ref(), times), &shares, line, scrolls)
+                {
                     self.place = Some((file, clicked));
                     if let Some(line) = times.lines.get(&clicked) {
                         let labels = context.trace.labels_of(&line.ops);
@@ -165,6 +176,23 @@ impl TabPanel for SourcePanel {
             }
             _ => computing_ui(ui),
         }
+    }
+}
+
+/// What times of lines are parts of.
+struct OpTimes {
+    /// What they are sums over.
+    sums: String,
+    /// The self time of all ops.
+    all: Picos,
+}
+
+impl OpTimes {
+    /// `304.0 s, 96.52 % of op time`
+    fn text(&self, part: Picos) -> String {
+        let share = Percent::of(part, self.all);
+        let share = share.map(|share| format!("{} of op time", number(share.0, Unit::Percent)));
+        joined([Some(time(part)), share].into_iter().flatten(), ", ")
     }
 }
 
@@ -217,7 +245,12 @@ fn stack_ui(ui: &mut Ui, context: PanelContext<'_>, panel: &mut SourcePanel) {
 }
 
 /// The choice of the file, and the button that opens it in an editor.
-fn head_ui(ui: &mut Ui, panel: &mut SourcePanel, all: &[FileTimes], out: &mut AppCommands) {
+fn head_ui(
+    ui: &mut Ui,
+    panel: &mut SourcePanel,
+    (all, shares): (&[FileTimes], &OpTimes),
+    out: &mut AppCommands,
+) {
     let Some((file, line)) = panel.place.clone() else {
         return;
     };
@@ -229,7 +262,8 @@ fn head_ui(ui: &mut Ui, panel: &mut SourcePanel, all: &[FileTimes], out: &mut Ap
             .selected_text(short(&file))
             .show_ui(ui, |ui| {
                 for listed in all {
-                    let text = format!("{}  {}", short(&listed.file), time(listed.self_time_ps));
+                    let times = shares.text(listed.self_time_ps);
+                    let text = format!("{}  {times}", short(&listed.file));
                     if ui
                         .selectable_label(listed.file == file, text)
                         .on_hover_text(&listed.file)
@@ -243,6 +277,9 @@ fn head_ui(ui: &mut Ui, panel: &mut SourcePanel, all: &[FileTimes], out: &mut Ap
         list.response
             .labeled(Role::ComboBox, format_args!("Source file: {file}"));
         list.response.on_hover_text(&file);
+        if let Some(own) = all.iter().find(|own| own.file == file) {
+            ui.label(remark(shares.text(own.self_time_ps)));
+        }
         if let Some(text) = panel.text.latest().and_then(Option::as_ref) {
             let button = ui
                 .button("Open in editor")
@@ -271,7 +308,7 @@ fn missing_ui(ui: &mut Ui, file: &str, has_ops: bool, out: &mut AppCommands) {
         .on_hover_text("Choose the folder where it lies now")
         .sends(out, AppCommand::FindSource(file.to_owned()));
     // Beside the button, a folder that is longer than the line would widen the panel to the left.
-    remark_ui(ui, &format!("next time: {}", prefix_option(file)));
+    remark_ui(ui, &format!("next time: `{}`", prefix_option(file)));
 }
 
 /// The option that tells where a file is; a file that is recorded without its folder has an empty beginning.
@@ -286,7 +323,7 @@ fn prefix_option(file: &str) -> String {
 fn lines_ui(
     ui: &mut Ui,
     (text, times): (Option<&SourceText>, &FileTimes),
-    sums: &str,
+    shares: &OpTimes,
     line: u32,
     scrolls: bool,
 ) -> Option<u32> {
@@ -322,13 +359,16 @@ fn lines_ui(
             time(line_times.self_time_ps),
             counted(line_times.ops.len(), "op"),
         );
+        let part = Percent::of(line_times.self_time_ps, shares.all);
+        let (all, sums) = (shares.text(line_times.self_time_ps), &shares.sums);
         TimedLine {
             time: Some((
                 line_times.self_time_ps,
                 line_times.self_time_ps.ps() as f32 / longest.ps() as f32,
             )),
+            share: part.map(|part| format!("{part:.1}")),
             label: Some(format!("Line {number}, self {length}")),
-            about: format!("self {length} in {ops}, sum over {sums}"),
+            about: format!("self {all} in {ops}, sum over {sums}"),
             ..shown
         }
     });

@@ -47,11 +47,11 @@ pub(super) fn ops_ui(
             ui.add(Label::new(remark(place)).truncate());
         });
     }
-    if hint.ops.len() > shown {
+    if hint.all_ops.len() > shown {
         ui.label(
             RichText::new(format!(
                 "and {}",
-                counted(hint.ops.len() - shown, "more op")
+                counted(hint.all_ops.len() - shown, "more op")
             ))
             .small()
             .color(theme.text_weak),
@@ -69,18 +69,17 @@ pub(super) fn path_ui(
     let Some(report) = report.filter(|_| !hint.ops.is_empty()) else {
         return;
     };
-    let ops: BTreeSet<OpId> = hint.ops.iter().map(|op| op.op).collect();
-    let on_path = report
-        .ops
-        .iter()
-        .filter(|row| row.op.is_some_and(|op| ops.contains(&op)));
+    let rows = report.ops.iter();
+    let on_path = rows.filter(|row| row.op.is_some_and(|op| hint.all_ops.contains(&op)));
     let of_ops: Picos = on_path.map(|row| row.time_ps).sum();
     let each = |sum: Picos| Picos::from_ps(sum.ps() / report.steps.max(1) as i64);
     let text = if of_ops > Picos::ZERO {
         let (of_ops, whole) = (time(each(of_ops)), time(each(report.length_ps)));
-        format!("The listed ops are on the critical path: {of_ops} of {whole} of a step")
+        format!(
+            "On the critical path, these ops and the transfers they wait for take {of_ops} of {whole} of a step"
+        )
     } else {
-        "The listed ops are not on the critical path of a step".to_owned()
+        "These ops are not on the critical path of a step".to_owned()
     };
     ui.link(RichText::new(text).small())
         .on_hover_text(
@@ -112,8 +111,7 @@ fn row_ui(ui: &mut Ui, seen: &HintEvidence) {
 
 /// The ops of a hint, to be highlighted; if it names none, the ops of the slices it refers to.
 fn ops_to_highlight(trace: &OpenTrace, hint: &Hint) -> Option<HighlightedLabels> {
-    let ops: BTreeSet<OpId> = hint.ops.iter().map(|op| op.op).collect();
-    let mut labels = trace.labels_of(&ops);
+    let mut labels = trace.labels_of(&hint.all_ops);
     if labels.is_empty() {
         let slices = hint.spots.iter().filter_map(|spot| spot.slice);
         labels = slices

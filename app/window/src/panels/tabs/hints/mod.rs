@@ -265,8 +265,7 @@ fn remedy_ui(ui: &mut Ui, head: &str, id: &str, [seen, action]: [&str; 2], code:
     ui.add_space(2.0);
     ui.horizontal_top(|ui| {
         ui.label(RichText::new(head).strong().color(theme.accent));
-        let action = action.replace('`', "");
-        sentence_ui(ui, &with_controls(&action), |text| {
+        sentence_ui(ui, &with_controls(action), |text| {
             text.color(theme.text_strong)
         });
     });
@@ -338,18 +337,16 @@ fn paragraph_ui(ui: &mut Ui, text: &str) {
         let code = joined(text.lines().filter(|line| !line.starts_with("```")), "\n");
         ui.label(RichText::new(code).monospace().size(11.5));
     } else if keeps_lines {
-        ui.label(text.replace('`', ""));
+        sentence_ui(ui, text, |text| text);
     } else {
-        ui.label(
-            with_controls(&joined(text.split_whitespace(), " ").replace('`', "")).into_owned(),
-        );
+        let text = joined(text.split_whitespace(), " ");
+        sentence_ui(ui, &with_controls(&text), |text| text);
     }
 }
 
 fn silent_ui(ui: &mut Ui, report: &HintsReport) {
     for open in &report.unanswered {
-        let text = format!("No hint about this: {} ({}).", open.statement, open.reason);
-        ui.label(remark(text));
+        remark_ui(ui, &open.text());
     }
     if report.cannot_tell.is_empty() && report.suppressed.is_empty() {
         return;
@@ -362,7 +359,7 @@ fn silent_ui(ui: &mut Ui, report: &HintsReport) {
     CollapsingHeader::new(RichText::new(title).small()).show(ui, |ui| {
         for rule in &report.cannot_tell {
             ui.small(format!("{}  {}", rule.id, rule.title));
-            ui.label(remark(with_controls(&rule.reason)));
+            remark_ui(ui, &with_controls(&rule.reason));
         }
         for hint in &report.suppressed {
             ui.small(format!(

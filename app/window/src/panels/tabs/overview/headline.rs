@@ -6,7 +6,8 @@ use std::task::Poll;
 use crate::panels::tabs::prelude::*;
 use analysis::reports::Utilization;
 use analysis::reports::summary::targets::{Target, Targets};
-use egui::Margin;
+use egui::{Galley, Margin};
+use render::remark as remark_on;
 
 use crate::panels::controls::with_controls;
 use crate::panels::copy::text_menu;
@@ -16,8 +17,8 @@ use view::overview::{FIGURES, KeyFigure};
 
 /// Height of the sentence about the run, which takes two lines.
 const SENTENCE: f32 = 34.0;
-/// Height of a card.
-const CARD: f32 = 48.0;
+/// Height of a card without its remark, and of one with a remark of two lines.
+const CARD: [f32; 2] = [50.0, 78.0];
 
 /// What limits the run in one sentence, what ran, and what happens once.
 pub fn limit_ui(ui: &mut Ui, context: PanelContext<'_>, view: &mut ViewCommands) {
@@ -73,7 +74,7 @@ fn size_of(ui: &Ui, sentence: &str) -> f32 {
         .unwrap_or(12.0)
 }
 
-/// The key figures as cards; the tooltip shows the denominator.
+/// The key figures as cards; the tooltip says more.
 pub fn figures_ui(ui: &mut Ui, context: PanelContext<'_>) {
     // Where devices have no time, the part about it says why.
     if let (Err(_), Err(_)) = (
@@ -97,19 +98,18 @@ pub fn figures_ui(ui: &mut Ui, context: PanelContext<'_>) {
     } else {
         ""
     };
-    section_ui(ui, "Key figures", mark).on_hover_text(
-        "First those that miss their target. Hover over a figure to see its denominator.",
-    );
+    section_ui(ui, "Key figures", mark).on_hover_text("First those that miss their target.");
     if are_chosen_later {
         return waiting_ui(ui);
     }
-    cards_ui(ui, &first);
+    let badge = context.trace.model.badge();
+    cards_ui(ui, &first, badge.as_deref());
     let others: Vec<&KeyFigure> = overview
         .figures()
         .filter(|figure| first.iter().all(|shown| !std::ptr::eq(*shown, *figure)))
         .collect();
     if !others.is_empty() {
-        ui.collapsing("More figures", |ui| cards_ui(ui, &others));
+        ui.collapsing("More figures", |ui| cards_ui(ui, &others, badge.as_deref()));
     }
     if context.reports.get::<Ops>().is_ok() {
         context.report_ui::<Utilization>(ui);
@@ -126,16 +126,22 @@ fn are_chosen_later(context: PanelContext<'_>) -> bool {
 /// Cards without figures, which take the place of those to come.
 fn waiting_ui(ui: &mut Ui) {
     let theme = theme::current(ui);
-    grid_ui(ui, &[(); FIGURES], |ui, (), width| {
-        let (rect, _) = ui.allocate_exact_size(vec2(width, CARD), Sense::hover());
+    let height = |_: &Ui, (): &(), _| CARD[1];
+    grid_ui(ui, &[(); FIGURES], height, |ui, (), size| {
+        let (rect, _) = ui.allocate_exact_size(size, Sense::hover());
         ui.painter().rect_filled(rect, 5.0, theme.raised);
     });
 }
 
-fn cards_ui(ui: &mut Ui, figures: &[&KeyFigure]) {
+fn cards_ui(ui: &mut Ui, figures: &[&KeyFigure], badge: Option<&str>) {
     let (known, unknown): (Vec<&KeyFigure>, Vec<&KeyFigure>) =
         figures.iter().partition(|figure| figure.value.is_some());
-    grid_ui(ui, &known, |ui, figure, width| card_ui(ui, figure, width));
+    let height = |ui: &Ui, figure: &&KeyFigure, width: f32| {
+        CARD[0] + remark_of(ui, figure, badge, width).size().y
+    };
+    grid_ui(ui, &known, height, |ui, figure, size| {
+        card_ui(ui, figure, badge, size);
+    });
     if !unknown.is_empty() {
         unknown_ui(ui, &unknown);
     }
@@ -157,25 +163,39 @@ fn unknown_ui(ui: &mut Ui, figures: &[&KeyFigure]) {
     });
 }
 
-/// Cards beside each other; each is told its width.
-fn grid_ui<T>(ui: &mut Ui, cards: &[T], card: impl Fn(&mut Ui, &T, f32)) {
+/// Cards beside each other, those of a row equally high; each is told its size.
+fn grid_ui<T>(
+    ui: &mut Ui,
+    cards: &[T],
+    height: impl Fn(&Ui, &T, f32) -> f32,
+    card: impl Fn(&mut Ui, &T, Vec2),
+) {
     let columns = if ui.available_width() > 520.0 { 3 } else { 2 };
     let gap = 6.0;
     let width = (ui.available_width() - gap * (columns - 1) as f32) / columns as f32;
     for row in cards.chunks(columns) {
+        let heights = row.iter().map(|card| height(ui, card, width));
+        let height = heights.fold(0.0, f32::max);
         ui.horizontal(|ui| {
             ui.spacing_mut().item_spacing.x = gap;
             for of_row in row {
-                card(ui, of_row, width);
+                card(ui, of_row, vec2(width, height));
             }
         });
     }
 }
 
-/// A card: one number and its denominator.
-fn card_ui(ui: &mut Ui, figure: &KeyFigure, width: f32) {
+/// The target of a figure and its denominator, as on every first screen, in the lines that a card of this width needs.
+fn remark_of(ui: &Ui, figure: &KeyFigure, badge: Option<&str>, width: f32) -> Arc<Galley> {
+    let text = with_whole_quantities(&remark_on(figure, badge));
+    let (font, color) = (FontId::proportional(10.5), theme::current(ui).text_weak);
+    ui.painter().layout(text, font, color, width - 20.0)
+}
+
+/// A card: one number, its target and its denominator.
+fn card_ui(ui: &mut Ui, figure: &KeyFigure, badge: Option<&str>, size: Vec2) {
     let theme = theme::current(ui);
-    let (rect, response) = ui.allocate_exact_size(vec2(width, CARD), Sense::click());
+    let (rect, response) = ui.allocate_exact_size(size, Sense::click());
     let value = figure.text(number).unwrap_or_else(|| "–".to_owned());
     response.labeled(Role::Label, format_args!("{}: {value}", figure.title));
     let painter = ui.painter_at(rect);
@@ -203,6 +223,8 @@ fn card_ui(ui: &mut Ui, figure: &KeyFigure, width: f32) {
         &font,
         theme.text_weak,
     );
+    let remark = remark_of(ui, figure, badge, size.x);
+    painter.galley(rect.left_top() + vec2(10.0, 42.0), remark, theme.text_weak);
     if figure.unit == Unit::Percent {
         gauge(&painter, rect, figure, theme);
     }

@@ -27,7 +27,8 @@ pub fn to_do_ui(ui: &mut Ui, context: PanelContext<'_>, out: &mut ViewCommands) 
         return;
     };
     let (hints, more) = first(report, HINTS);
-    if hints.is_empty() {
+    let open = report.open_limit();
+    if hints.is_empty() && open.is_none() {
         return;
     }
     let saves = hints.iter().any(|hint| hint.saving_ps.is_some());
@@ -40,6 +41,9 @@ pub fn to_do_ui(ui: &mut Ui, context: PanelContext<'_>, out: &mut ViewCommands) 
         "First what limits the loop, then by saving, weighted by how sure the rule is. The word in front says how \
          much of a step it may save.",
     );
+    if let Some(open) = open {
+        sentence_ui(ui, &open, |text| text);
+    }
     for (place, &hint) in hints.iter().enumerate() {
         ui.add_space(if place == 0 { 0.0 } else { 6.0 });
         hint_ui(ui, context, (hint, report), &hints[..place], out);
@@ -96,5 +100,5 @@ fn hint_ui(
     if before.is_empty() {
         sentence_ui(ui, &sentence(&with_controls(&hint.statement)), |text| text);
     }
-    sentence_ui(ui, &sentence(&hint.brief.replace('`', "")), |text| text);
+    sentence_ui(ui, &sentence(&hint.brief), |text| text);
 }

@@ -156,7 +156,7 @@ pub fn top_ops_ui(
     );
     section_ui(ui, "Ops", &about);
     let width = ui.available_width();
-    heading_ui(ui, width);
+    heading_ui(ui, width, report.sums_over);
     let selected = context.selected_op();
     let TopOps {
         open,
