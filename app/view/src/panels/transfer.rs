@@ -64,10 +64,7 @@ pub fn transfer(
         } else {
             ""
         };
-        parts.push(format!(
-            "{most}{}",
-            number::value(bytes as f64, Unit::Bytes)
-        ));
+        parts.push(format!("{most}{}", number::bytes(bytes)));
     }
     parts.extend(match message.and_then(|message| message.participants) {
         Some(count) => Some(format!("between {count} devices")),

@@ -305,9 +305,7 @@ fn facts(run: &OfferedRun, now_s: u64) -> String {
     let hosts = Some(run.hosts.len())
         .filter(|&count| count > 1)
         .map(|count| format!("{count} hosts"));
-    let size = run
-        .bytes
-        .map(|bytes| analysis::number::value(bytes as f64, Unit::Bytes));
+    let size = run.bytes.map(analysis::number::bytes);
     let age = run.modified_s.map(|at| ago(now_s.saturating_sub(at)));
     joined([hosts, size, age].into_iter().flatten(), " · ")
 }
