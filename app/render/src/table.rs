@@ -13,7 +13,7 @@ const MIN_TEXT: usize = 16;
 const LEAST_TEXT: usize = 6;
 /// A table, its notes below.
 pub fn table(table: &Table, layout: &TextLayout) -> String {
-    let mut text = layout.lines(0, &table.title, |line| layout.style.bold(line));
+    let mut text = layout.bold_lines(0, &table.title);
     if table.rows.is_empty() {
         text += "  (no rows)\n";
     } else {
