@@ -210,10 +210,7 @@ impl FromStr for RangeArg {
         let (from, to) = text.split_once("..").ok_or_else(wrong)?;
         let at = |text: &str, open: Timestamp| match text.trim() {
             "" => Ok(open),
-            text => text
-                .parse::<Picos>()
-                .map(|time| Timestamp::ZERO + time)
-                .map_err(|error| error.to_string()),
+            text => text.parse::<Picos>().map(|time| Timestamp::ZERO + time),
         };
         let (from, to) = (at(from, Timestamp::MIN)?, at(to, Timestamp::MAX)?);
         if from < to {
