@@ -194,7 +194,7 @@ pub(crate) fn is_inline(value: &str) -> bool {
 }
 
 /// Attributes that name one computation, or several in braces.
-const CALLING: [&str; 10] = [
+pub(crate) const CALLING: [&str; 10] = [
     "calls",
     "to_apply",
     "body",
