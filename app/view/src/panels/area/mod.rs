@@ -182,6 +182,6 @@ impl AreaSummary {
 }
 
 #[cfg(test)]
-mod plain_loop;
+mod plain_loop_tests;
 #[cfg(test)]
 mod tests;
