@@ -30,7 +30,6 @@ pub struct SliceSpans<'a> {
 const BLOCK: usize = 128;
 
 /// See [`Columns::spans_on`].
-#[derive(Clone)]
 pub struct SpansInOrder<'a> {
     model: &'a Columns,
     clock: Option<&'a DeviceClockColumns>,
@@ -152,7 +151,6 @@ impl ExactSizeIterator for SpansInOrder<'_> {}
 const MOST_LANES: usize = 16;
 
 /// See [`Columns::spans_by_time`].
-#[derive(Clone)]
 pub struct SpansByTime<'a> {
     model: &'a Columns,
     lanes: Vec<SpansInOrder<'a>>,

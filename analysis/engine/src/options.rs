@@ -116,7 +116,7 @@ fn every<'a>(
 }
 
 /// A limit above or below which a rule reports a hint. Users override it by its id.
-#[derive(Debug, PartialEq, Serialize)]
+#[derive(Debug, Serialize)]
 pub struct Threshold {
     /// `K01.exposed_percent`: the rule and what is compared.
     pub id: &'static str,

@@ -166,7 +166,7 @@ macro_rules! shown_by_title {
 shown_by_title!(BoundBy, Dimension);
 
 /// Whether a number is only a lower bound: a column in front of that of the number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub struct LowerBound(pub bool);
 
 impl LowerBound {

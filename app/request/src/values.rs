@@ -15,7 +15,7 @@ use serde_json::Value;
 use trace_model::{Picos, TimeRange, Timestamp};
 
 /// A value that is a text everywhere.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Text<T>(pub T);
 
 impl<T: FromStr> FromStr for Text<T> {
@@ -150,7 +150,7 @@ impl FromStr for Clock {
 }
 
 /// `prefill=my_prefill*`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct ServingArg(pub ServingPattern);
 
 impl FromStr for ServingArg {

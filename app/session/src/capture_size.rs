@@ -15,7 +15,7 @@ use crate::open::{Session, file_of, lost_on_import};
 pub const LARGEST_BYTES: u64 = i32::MAX as u64;
 
 /// The sizes of the parts of a capture.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct CaptureSize {
     /// The largest file: only it can become too large.
     pub file: String,
@@ -34,7 +34,7 @@ pub struct CaptureSize {
 }
 
 /// The size of one part of a capture.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct SizeOfPart {
     /// What was recorded.
     pub part: String,

@@ -11,7 +11,7 @@ use serde::{Serialize, Serializer, ser};
 use serde_json::{Error, Result};
 
 /// A truncated list.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct TruncatedList {
     /// Its place (a JSON Pointer, RFC 6901).
     pub path: String,

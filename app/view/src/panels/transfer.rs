@@ -12,7 +12,7 @@ use crate::time_format::TimeFormat;
 const SPACES: [(u64, &str); 3] = [(0, "HBM"), (1, "VMEM"), (5, "host memory")];
 
 /// A transfer with both of its ends.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug)]
 pub struct TransferEnds {
     /// The other end: of a done the start, of a start the done.
     pub other: SliceId,

@@ -19,7 +19,7 @@ const MOST: usize = 300;
 const FEW: usize = 12;
 
 /// A run of the server.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Debug, Deserialize)]
 struct OfferedRun {
     id: String,
     name: String,
@@ -34,14 +34,14 @@ struct OfferedRun {
 }
 
 /// A place that the server cannot read.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Debug, Deserialize)]
 struct UnreadPlace {
     place: String,
     message: String,
 }
 
 /// What the server answers.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Debug, Deserialize)]
 struct ServerRunPage {
     runs: Vec<OfferedRun>,
     total: usize,

@@ -208,7 +208,7 @@ pub(crate) const CALLING: [&str; 10] = [
 ];
 
 /// One operand of an instruction.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub struct Operand<'a> {
     /// Its shape, where the text gives it.
     pub shape: Option<Shape<'a>>,
