@@ -23,22 +23,21 @@ fn main(py: Python<'_>, args: Vec<OsString>) -> u8 {
 
 /// The module.
 #[pymodule]
-fn _systole(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-    module.add(
-        "CommandFailed",
-        module.py().get_type::<error::CommandFailed>(),
-    )?;
-    module.add_function(wrap_pyfunction!(main, module)?)?;
-    module.add_function(wrap_pyfunction!(session::open, module)?)?;
-    module.add_function(wrap_pyfunction!(session::record_environment, module)?)?;
-    module.add_function(wrap_pyfunction!(capture::capture, module)?)?;
-    module.add_function(wrap_pyfunction!(session::list_files, module)?)?;
-    module.add_function(wrap_pyfunction!(session::compare_summaries, module)?)?;
-    module.add_function(wrap_pyfunction!(session::explain, module)?)?;
-    module.add_function(wrap_pyfunction!(session::query_views, module)?)?;
-    module.add_function(wrap_pyfunction!(origin::write_text, module)?)?;
-    module.add_class::<session::Session>()?;
-    module.add_class::<answer::Answer>()?;
-    module.add_class::<table::Table>()
+mod _systole {
+    #[pymodule_export]
+    use super::{
+        answer::Answer,
+        capture::capture,
+        error::CommandFailed,
+        main,
+        origin::write_text,
+        session::{
+            Session, compare_summaries, explain, list_files, open, query_views, record_environment,
+        },
+        table::Table,
+    };
+
+    #[pymodule_export]
+    #[expect(non_upper_case_globals, reason = "Python's name")]
+    const __version__: &str = env!("CARGO_PKG_VERSION");
 }

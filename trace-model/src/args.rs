@@ -119,7 +119,7 @@ pub trait ArgSource: Send + Sync {
 }
 
 /// An [`ArgSource`] in a snapshot.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum SavedArgs {
     /// All arguments, by handle.
     Rows(Vec<Vec<Arg>>),
@@ -151,7 +151,7 @@ pub(crate) fn last_of_each_name(args: Vec<Arg>) -> Vec<Arg> {
 }
 
 /// Arguments in memory; handles count from 0.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct ArgRows(pub Vec<Vec<Arg>>);
 
 impl ArgSource for ArgRows {
@@ -168,7 +168,7 @@ impl ArgSource for ArgRows {
 }
 
 /// An [`ArgSource`] of the builder that registered it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct ArgSourceId(pub(crate) u16);
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use crate::compact::CompactColumn;
 
 /// A per-execution fact that analyses read often, so that they need not read the arguments of every slice. All other
 /// arguments stay in the file (see [`crate::ArgSource`]).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum SliceAttr {
     /// Runtime id of a program execution.
     RunId,

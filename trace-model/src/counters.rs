@@ -8,7 +8,7 @@ use crate::track::TrackId;
 
 /// The samples of one counter track, sorted by time. A sample holds from its
 /// start to its end; ends never reach past the next sample.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct CounterSeries {
     pub(crate) track: TrackId,
     pub(crate) unit: Option<StringId>,

@@ -21,7 +21,7 @@ pub struct Flow {
 }
 
 /// Which end of a flow a slice is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FlowRole {
     /// The flow starts here.
     Out,
@@ -31,7 +31,7 @@ pub enum FlowRole {
 
 /// One end of a flow, recorded with a key that both ends share: an id and its class. A consumer belongs to the latest
 /// producer with the same key before it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct FlowPoint {
     id: u64,
     /// Index in the batch of the track, or row in the slice table.

@@ -23,7 +23,7 @@ pub enum Severity {
 macro_rules! issue_kinds {
     ($($(#[doc = $doc:literal])+ $name:ident = $id:literal, $severity:ident;)+) => {
         /// Everything that can be wrong with a trace that can still be opened.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema, Deserialize)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema, Deserialize)]
         pub enum IssueKind { $($(#[doc = $doc])+ #[serde(rename = $id)] $name,)+ }
 
         impl IssueKind {
@@ -162,7 +162,7 @@ issue_kinds! {
 }
 
 /// One issue, with its place.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Issue {
     /// What.
     pub kind: IssueKind,

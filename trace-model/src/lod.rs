@@ -256,7 +256,7 @@ pub struct LaneMipmap {
 }
 
 /// Several slices of a lane.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub struct LodSlices {
     /// The longest of them; of equal ones the first.
     pub longest: SliceId,

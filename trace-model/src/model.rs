@@ -19,7 +19,7 @@ use crate::track::{Group, GroupId, GroupKind, HostId, Lane, SourceId, Track, Tra
 use crate::unread::UnreadSlices;
 
 /// Totals of the executions of an op, from profiles that were aggregated before export.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct AggregatedOp {
     /// Track it was recorded on.
     pub track: TrackId,

@@ -227,7 +227,7 @@ impl Op {
 }
 
 /// A compiled program.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Program {
     /// Name without the id (`jit_matmul`).
     pub name: StringId,

@@ -13,7 +13,7 @@ const PLAUSIBLE_UNIX_PS: Range<i128> = 1_000_000_000_000_000_000_000..4_000_000_
 
 /// Optional facts that the format of a file records. If the format records a fact and the file has none, there was
 /// none.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct FormatContents {
     /// Which memory the bytes of ops are read from or written to.
     pub memory_of_bytes: bool,
@@ -22,19 +22,7 @@ pub struct FormatContents {
 }
 
 /// Reasons why computed times cannot be judged like measured ones.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Serialize,
-    Deserialize,
-    schemars::JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub enum Caveat {
     /// Times are sums of estimated costs: no device was simulated.
     Predicted,
@@ -77,7 +65,7 @@ pub fn about_times(has: impl Fn(Caveat) -> bool) -> &'static str {
 type ConstantText = &'static str;
 
 /// One imported file.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Source {
     /// File name, without directories.
     pub name: String,

@@ -30,7 +30,6 @@ pub struct SliceSpans<'a> {
 const BLOCK: usize = 128;
 
 /// See [`TraceColumns::spans_on`].
-#[derive(Clone)]
 pub struct SpansInOrder<'a> {
     model: &'a TraceColumns,
     clock: Option<&'a DeviceClockColumns>,
@@ -152,7 +151,6 @@ impl ExactSizeIterator for SpansInOrder<'_> {}
 const MOST_LANES: usize = 16;
 
 /// See [`TraceColumns::spans_by_time`].
-#[derive(Clone)]
 pub struct SpansByTime<'a> {
     model: &'a TraceColumns,
     lanes: Vec<SpansInOrder<'a>>,

@@ -21,6 +21,15 @@ pub const PS_PER_MS: i64 = 1_000_000_000;
 /// Picoseconds in a second.
 pub const PS_PER_S: i64 = 1_000_000_000_000;
 
+/// Units of time, the largest first.
+pub const UNITS: [(i64, &str); 5] = [
+    (PS_PER_S, "s"),
+    (PS_PER_MS, "ms"),
+    (PS_PER_US, "µs"),
+    (PS_PER_NS, "ns"),
+    (1, "ps"),
+];
+
 /// A point in time, in picoseconds after the origin of the trace.
 #[derive(
     Clone,
@@ -281,13 +290,6 @@ impl std::iter::Sum<i64> for Picos {
 /// [`Picos::ps`] where the exact number is wanted.
 impl fmt::Display for Picos {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const UNITS: [(i64, &str); 5] = [
-            (PS_PER_S, "s"),
-            (PS_PER_MS, "ms"),
-            (PS_PER_US, "µs"),
-            (PS_PER_NS, "ns"),
-            (1, "ps"),
-        ];
         if self.0 == 0 {
             return f.pad("0 s");
         }
@@ -314,9 +316,10 @@ impl fmt::Display for Picos {
 
 /// `12.5ms`, `3 s`, `7us`, `7µs`, `40ns`, `100` (picoseconds).
 impl FromStr for Picos {
-    type Err = ParsePicosError;
-    fn from_str(text: &str) -> Result<Self, ParsePicosError> {
-        let bad = || ParsePicosError(text.to_owned());
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let bad =
+            || format!("'{text}' is not a length of time; write for example 12.5ms, 40us or 3s");
         let trimmed = text.trim();
         let split = trimmed
             .find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '-' | '+')))
@@ -324,14 +327,12 @@ impl FromStr for Picos {
         let (number, unit) = trimmed.split_at(split);
         let unit = match unit.trim() {
             // Nobody who leaves the unit out means picoseconds.
-            "" if number.parse() == Ok(0.0) => 1,
-            "ps" => 1,
-            "ns" => PS_PER_NS,
-            "us" | "µs" | "μs" => PS_PER_US,
-            "ms" => PS_PER_MS,
-            "s" => PS_PER_S,
-            _ => return Err(bad()),
+            "" if number.parse() == Ok(0.0) => "ps",
+            "us" | "μs" => "µs",
+            unit => unit,
         };
+        let known = UNITS.into_iter().find(|&(_, name)| name == unit);
+        let (unit, _) = known.ok_or_else(bad)?;
         let value: f64 = number
             .parse()
             .map_err(|_not_a_number: std::num::ParseFloatError| bad())?;
@@ -343,21 +344,6 @@ impl FromStr for Picos {
         }
     }
 }
-
-/// Error: the text is not a length of time such as `12.5ms`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ParsePicosError(String);
-
-impl fmt::Display for ParsePicosError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "'{}' is not a length of time; write for example 12.5ms, 40us or 3s",
-            self.0
-        )
-    }
-}
-impl std::error::Error for ParsePicosError {}
 
 #[cfg(test)]
 mod tests {

@@ -35,7 +35,7 @@ impl SourceId {
 }
 
 /// What a group stands for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum GroupKind {
     /// A machine.
     Host,
@@ -68,7 +68,7 @@ pub enum GroupKind {
 }
 
 /// A host, device, core or process.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Group {
     /// The parent group.
     pub parent: Option<GroupId>,
@@ -89,7 +89,7 @@ pub struct Group {
 }
 
 /// What a track records. Analyses choose their input by it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum TrackKind {
     /// On-device steps.
     Steps,
@@ -125,7 +125,7 @@ impl TrackKind {
 }
 
 /// A track of the timeline.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Track {
     /// The host, device, core or process it belongs to.
     pub group: GroupId,
@@ -140,7 +140,7 @@ pub struct Track {
 }
 
 /// Slices of one depth of one track: sorted by start, and none overlaps another.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Lane {
     /// The track.
     pub track: TrackId,

@@ -18,7 +18,7 @@ pub enum HostEventUse {
 }
 
 /// The slices of a track that were only counted.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct UnreadSlices {
     /// Their track.
     pub track: TrackId,

@@ -30,6 +30,11 @@ impl<'a> Context<'a> {
         Context { scope, ..*self }
     }
 
+    /// This context for the whole trace.
+    pub fn whole(&self) -> Context<'a> {
+        self.scoped(Scope::WholeTrace)
+    }
+
     /// The peaks to use for a core.
     pub fn peaks(&self, core: GroupId) -> Peaks {
         let mut peaks = Peaks::choose(self.model.group(core).device.as_ref(), self.options.chip());

@@ -103,7 +103,7 @@ pub struct LockFile {
 }
 
 /// One fact of an environment.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub struct EnvironmentFact {
     /// `version.jax`, `flag.xla_tpu_enable_latency_hiding_scheduler`, `git.commit`.
     pub id: String,

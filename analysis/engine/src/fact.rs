@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::{Context, Scope};
+use crate::Context;
 
 /// Data that several reports need. It is computed for the whole trace on first use (`Context::fact`) and kept as long
 /// as the reports.
@@ -23,8 +23,6 @@ impl<F: Fact> Fact for Arc<F> {
 impl<'a> Context<'a> {
     /// A fact of the whole trace.
     pub fn fact<F: Fact>(&self) -> &'a F {
-        self.reports
-            .facts
-            .get(|| F::find(&self.scoped(Scope::WholeTrace)))
+        self.reports.facts.get(|| F::find(&self.whole()))
     }
 }

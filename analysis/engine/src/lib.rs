@@ -2,6 +2,9 @@
 //!
 //! Knows no particular analysis and no particular fact.
 
+// What macros write names it so.
+extern crate self as engine;
+
 mod analysis;
 mod cache;
 mod columns;

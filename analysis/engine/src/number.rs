@@ -37,6 +37,11 @@ pub fn value(value: f64, unit: Unit) -> String {
     }
 }
 
+/// An amount of bytes.
+pub fn bytes(bytes: u64) -> String {
+    value(bytes as f64, Unit::Bytes)
+}
+
 /// Four digits; more where these would show 100 for what is not.
 fn percent(value: f64) -> String {
     match digits(value) {

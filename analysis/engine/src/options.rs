@@ -12,7 +12,8 @@ use serde::{Serialize, Serializer};
 use crate::{Environment, glob};
 
 /// Assumptions that hold for all reports of one trace.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
+#[derive(Default)]
 pub struct Options {
     /// Name of the chip whose peaks to use where the capture records none
     /// (`v5e`, `v6e`, `v7x` …).
@@ -39,7 +40,8 @@ pub struct Options {
 }
 
 /// Annotations whose names match are of this phase of serving.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
+#[derive(Eq)]
 pub struct ServingPattern {
     /// The phase: queue, prefill, decode, request or batch.
     pub phase: String,
@@ -69,7 +71,8 @@ fn chip_id<S: Serializer>(chip: &Option<Arc<Chip>>, serializer: S) -> Result<S::
 }
 
 /// The user's thresholds for hints, and hints to suppress.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
+#[derive(Default)]
 pub struct HintOptions {
     /// Values by the id of the threshold (`K01.exposed_percent`).
     pub thresholds: BTreeMap<String, f64>,
@@ -78,7 +81,8 @@ pub struct HintOptions {
 }
 
 /// Hints that are known and accepted. Every condition that is given must hold.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
+#[derive(Default)]
 pub struct Suppression {
     /// Id of the rule.
     pub hint: String,
@@ -112,7 +116,7 @@ fn every<'a>(
 }
 
 /// A limit above or below which a rule reports a hint. Users override it by its id.
-#[derive(Debug, PartialEq, Serialize)]
+#[derive(Debug, Serialize)]
 pub struct Threshold {
     /// `K01.exposed_percent`: the rule and what is compared.
     pub id: &'static str,

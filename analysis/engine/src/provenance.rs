@@ -1,24 +1,12 @@
 //! Where a number comes from.
 
 use hardware::peaks::{Peak, PeakSource};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use trace_model::{Caveat, TraceModel};
 
 /// Where a number comes from. It is printed with the number.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Serialize,
-    Deserialize,
-    schemars::JsonSchema,
-)]
-#[serde(rename_all = "kebab-case")]
+#[engine::titled]
+#[derive(Hash, Deserialize)]
 pub enum Provenance {
     /// Timed by the hardware or the host. Of a column: by what `trace.badge` names if the trace was simulated or predicted.
     Measured,
@@ -27,19 +15,17 @@ pub enum Provenance {
     /// The time that a model predicts, which `trace.badge` names.
     Predicted,
     /// Recorded by the profiler (plane statistic, hardware counter).
-    Profile,
+    Profile = "recorded",
     /// From the compiler's cost model.
-    StaticCost,
+    StaticCost = "compiler",
     /// Computed from measured times and compiler costs.
     Derived,
     /// Derived with a peak that the capture does not record: the published one of its chip, or that of the chip that
     /// the user names.
-    AssumedPeak,
+    AssumedPeak = "assumed",
     /// Inferred by a rule that can be wrong.
     Inferred,
 }
-
-crate::shown_by_title!(Provenance);
 
 impl Provenance {
     /// The provenance of a utilization that uses `peak`: peaks from a table of chips are assumed.
@@ -65,19 +51,5 @@ impl Provenance {
         badge
             .filter(|_| matches!(self, Self::Measured | Self::Simulated | Self::Predicted))
             .unwrap_or_else(|| self.title())
-    }
-
-    /// Display name, one or two words.
-    pub fn title(self) -> &'static str {
-        match self {
-            Self::Measured => "measured",
-            Self::Simulated => "simulated",
-            Self::Predicted => "predicted",
-            Self::Profile => "recorded",
-            Self::StaticCost => "compiler",
-            Self::Derived => "derived",
-            Self::AssumedPeak => "assumed",
-            Self::Inferred => "inferred",
-        }
     }
 }

@@ -10,7 +10,7 @@ use crate::json_text::{JsonText, TruncatedList};
 use crate::table::Table;
 
 /// A number with its unit, reference and provenance.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
 pub struct Metric {
     /// Stable name, snake case with its unit (`mxu_util_on_mxu_ops_percent`).
     pub id: &'static str,

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use hardware::limits::BoundBy;
 use hardware::padding::Dimension;
 use math::unit::Unit;
-use serde::Serialize;
 
 use trace_model::{Picos, Timestamp};
 
@@ -15,7 +14,8 @@ use super::percent::Percent;
 use super::provenance::Provenance;
 
 /// One column of a [`Table`].
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
+#[derive(Eq)]
 pub struct Column {
     /// Stable name, snake case, unit as suffix (`self_time_ps`).
     pub id: &'static str,
@@ -58,7 +58,7 @@ impl Column {
 }
 
 /// One cell of a [`Table`].
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
 #[serde(untagged)]
 pub enum Cell {
     /// Unknown; never shown as 0.
@@ -166,7 +166,7 @@ macro_rules! shown_by_title {
 shown_by_title!(BoundBy, Dimension);
 
 /// Whether a number is only a lower bound: a column in front of that of the number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub struct LowerBound(pub bool);
 
 impl LowerBound {
@@ -195,7 +195,7 @@ impl CellType for LowerBound {
 }
 
 /// A table of a report, ready to be printed, exported or shown.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
 pub struct Table {
     /// Stable name.
     pub id: &'static str,

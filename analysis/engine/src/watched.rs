@@ -18,7 +18,6 @@ const ITEMS_PER_COUNTED_CHECK: usize = 1 << 10;
 
 /// The items of a loop, until the analysis is cancelled or stopped. A report of a part of them is dropped at its end, and
 /// what else was made of them is never used: see [`ReportCache::stop`].
-#[derive(Clone)]
 pub struct Watched<'a, I> {
     items: I,
     reports: &'a ReportCache,

@@ -231,7 +231,7 @@ impl CacheRole {
 }
 
 /// Events of lazy tensors.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LazyRole {
     /// End of a step (`mark_step`).
     Step,

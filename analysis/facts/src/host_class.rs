@@ -11,9 +11,7 @@ use trace_model::pausing;
 use super::python_frame::PythonFrame;
 
 /// Kinds of host work.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum HostClass {
     /// Python to jaxpr.

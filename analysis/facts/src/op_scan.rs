@@ -87,9 +87,7 @@ pub fn op_scan(cx: &Context<'_>, core: GroupId) -> Arc<OpScan> {
     let scans = cx.fact::<OpScans>();
     match scans.devices.get(&core) {
         Some(scan) => Arc::clone(scan),
-        None => scans
-            .others
-            .get(core, || Arc::new(scan(&cx.scoped(Scope::WholeTrace), core))),
+        None => scans.others.get(core, || Arc::new(scan(&cx.whole(), core))),
     }
 }
 

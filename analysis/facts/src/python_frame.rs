@@ -5,7 +5,7 @@
 //! is recorded.
 
 /// One call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub struct PythonFrame<'a> {
     /// Name of the file without its folders; the module of a function in C, if that is known.
     pub file: &'a str,

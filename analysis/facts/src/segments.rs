@@ -7,7 +7,7 @@ use engine::prelude::*;
 use crate::category::OpClass;
 
 /// A span in which one op is the innermost running op.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 pub struct SelfTimeSegment {
     /// Its span.
     pub range: TimeRange,

@@ -23,7 +23,7 @@ pub(crate) fn spans(cx: &Context<'_>, track: TrackId) -> TrackExtent {
             .map(|&(_, extent)| extent)
             .unwrap_or_default();
     }
-    let whole = cx.scoped(Scope::WholeTrace);
+    let whole = cx.whole();
     cx.fact::<TrackSpans>().0.get(track, || {
         let mut extent = ExtentSum::default();
         whole

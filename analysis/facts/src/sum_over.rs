@@ -26,7 +26,7 @@ pub const ARE_SUMS: &str = "times: sums of all executions on all devices";
 
 /// The devices and steps that a sum is over: divided by their numbers it is that of one device in one step.
 #[engine::reported]
-#[derive(Copy, Eq, Default)]
+#[derive(Copy, Default)]
 pub struct SumOver {
     /// Devices that recorded ops.
     pub devices: u64,

@@ -4,7 +4,6 @@ use crate::category::OpGroup;
 
 /// A category of time use.
 #[engine::titled]
-#[derive(Hash)]
 pub enum TimeUse {
     /// Ops of [`OpGroup::MatMul`].
     #[serde(rename = "matmul")]

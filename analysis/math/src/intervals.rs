@@ -57,45 +57,26 @@ impl IntervalSet {
 
     /// Length of the part of `range` in the set: a binary search, then a scan over the overlapping ranges.
     pub fn measure_in(&self, range: TimeRange) -> Picos {
+        self.parts_in(range).map(TimeRange::dur).sum()
+    }
+
+    fn parts_in(&self, range: TimeRange) -> impl Iterator<Item = TimeRange> {
         let from = self.ranges.partition_point(|r| r.end <= range.start);
         self.ranges[from..]
             .iter()
-            .take_while(|r| r.start < range.end)
-            .filter_map(|r| r.intersect(range))
-            .map(TimeRange::dur)
-            .sum()
+            .take_while(move |r| r.start < range.end)
+            .filter_map(move |r| r.intersect(range))
     }
 
     /// The intersection with `range`.
     pub fn clip(&self, range: TimeRange) -> Self {
-        let from = self.ranges.partition_point(|r| r.end <= range.start);
-        let inside = self.ranges[from..]
-            .iter()
-            .take_while(|r| r.start < range.end);
-        Self {
-            ranges: inside
-                .filter_map(|r| r.intersect(range))
-                .filter(|part| !part.is_empty())
-                .collect(),
-        }
+        self.parts_in(range).collect()
     }
 
     /// Instants in either set.
     pub fn union(&self, other: &Self) -> Self {
-        let (mut a, mut b) = (
-            self.ranges.iter().peekable(),
-            other.ranges.iter().peekable(),
-        );
-        let mut out = Self::new();
-        loop {
-            let next = match (a.peek(), b.peek()) {
-                (Some(x), Some(y)) if x.start <= y.start => a.next(),
-                (_, Some(_)) => b.next(),
-                (_, None) => a.next(),
-            };
-            let Some(&range) = next else { return out };
-            out.push(range);
-        }
+        // A stable sort finds that both parts are sorted, and merges them.
+        self.ranges.iter().chain(&other.ranges).copied().collect()
     }
 
     /// Instants in both sets.
@@ -119,33 +100,22 @@ impl IntervalSet {
 
     /// Instants in this set but not in `other`.
     pub fn subtract(&self, other: &Self) -> Self {
-        let mut out = Self::new();
+        let mut out = UnionBuilder::default();
         let mut holes = other.ranges.iter().peekable();
         for &range in &self.ranges {
             let mut rest = range;
             while holes.next_if(|hole| hole.end <= rest.start).is_some() {}
             while let Some(&&hole) = holes.peek().filter(|hole| hole.start < rest.end) {
-                out.push(TimeRange::new(rest.start, hole.start));
+                out.add(TimeRange::new(rest.start, hole.start));
                 rest = TimeRange::new(hole.end, rest.end);
                 if hole.end > range.end {
                     break; // It reaches into the next range.
                 }
                 holes.next();
             }
-            out.push(rest);
+            out.add(rest);
         }
-        out
-    }
-
-    /// Adds a range that starts at or after the start of the last one.
-    fn push(&mut self, range: TimeRange) {
-        if range.is_empty() {
-            return;
-        }
-        match self.ranges.last_mut() {
-            Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
-            _ => self.ranges.push(range),
-        }
+        out.finish()
     }
 }
 

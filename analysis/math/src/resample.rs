@@ -77,7 +77,7 @@ impl<'a> ResampledMedians<'a> {
 }
 
 /// A statistic of step times.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 pub enum Statistic {
     /// Arithmetic mean.
     Mean,

@@ -23,7 +23,7 @@ const KEEP_ALIVE: Duration = Duration::from_secs(30);
 const WINDOW: u32 = 16 << 20;
 
 /// Why a server sent no profile. The text says what to do.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ServerError {
     /// The name of the machine is unknown.
     #[error("no machine of this name is known ({0}); check the name, or use its IP address")]

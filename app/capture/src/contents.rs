@@ -5,7 +5,7 @@ use std::ops::Range;
 use trace_model::wire::{BrokenMessage, WireCursor, WireValue};
 
 /// What is in a serialized `XSpace`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub struct ProfileContents {
     /// Names of devices with at least one event, in the order of the file.
     pub devices: Vec<String>,

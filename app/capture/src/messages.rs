@@ -53,7 +53,7 @@ pub(super) struct ProfileOptions {
 }
 
 /// An option for one kind of device.
-#[derive(Clone, PartialEq, prost::Message)]
+#[derive(PartialEq, prost::Message)]
 pub(super) struct ConfigValue {
     #[prost(oneof = "OptionValue", tags = "1, 2, 3")]
     pub value: Option<OptionValue>,
@@ -85,7 +85,7 @@ pub(super) struct ProfileResponse {
 }
 
 /// A file that the server made of the profile.
-#[derive(Clone, PartialEq, prost::Message)]
+#[derive(PartialEq, prost::Message)]
 pub(super) struct ToolData {
     #[prost(string, tag = "1")]
     pub name: String,

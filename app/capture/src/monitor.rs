@@ -22,7 +22,7 @@ pub struct MonitorOptions {
 }
 
 /// The state of the devices of one program. What the server does not tell is missing.
-#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+#[derive(Debug, Default, PartialEq, serde::Serialize)]
 pub struct DeviceState {
     /// Share of the time in which the devices do nothing.
     pub idle_percent: Option<f64>,

@@ -51,7 +51,7 @@ pub struct CaptureOptions {
     pub attempts: u32,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Capture {
     /// Folder of the run; it exists if any host was kept.
     pub run: PathBuf,
@@ -62,7 +62,7 @@ pub struct Capture {
 }
 
 /// What one host sent.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct HostCapture {
     pub address: ServerAddress,
     /// Its profile, or why there is none.
@@ -246,7 +246,7 @@ impl Capture {
 }
 
 /// How far a capture is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub enum CaptureStage {
     Connecting,
     /// The programs are recorded, or the delay before that passes.

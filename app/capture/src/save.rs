@@ -14,7 +14,7 @@ use session::files::write_file;
 const MOST_LATER: u64 = 1000;
 
 /// A profile that was kept.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct SavedProfile {
     pub file: PathBuf,
     pub bytes: u64,

@@ -19,5 +19,5 @@ pub(crate) use request::{
 pub(crate) use serde_json::{Value, json};
 pub(crate) use session::Session;
 pub(crate) use session::files::OutputGuard;
-pub(crate) use session::number::counted;
+pub(crate) use session::number::{self, counted};
 pub(crate) use trace_model::joined;

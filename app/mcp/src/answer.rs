@@ -54,7 +54,7 @@ pub struct ToolAnswer {
 }
 
 /// A part of a table.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Debug, Serialize)]
 pub struct AnswerTable {
     /// Its name.
     pub id: String,

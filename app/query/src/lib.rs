@@ -50,7 +50,7 @@ const MOST_OF_PATTERN: i32 = 1000;
 /// Memory of SQLite in this process.
 const MOST_OF_HEAP: u64 = 4 << 30;
 
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct QueryLimits {
     /// Maximum number of rows of the result; 0 for all.
     pub rows: usize,
@@ -107,7 +107,7 @@ impl AnswerRows for QueryAnswer {
 }
 
 /// Why a query failed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub struct QueryError {
     pub message: String,
     /// The query, and the byte at which it is wrong.

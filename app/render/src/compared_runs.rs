@@ -19,7 +19,7 @@ pub struct ComparedRuns<'a> {
 }
 
 /// Which tables of a comparison are shown, where not all of them are data to be processed.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default)]
 pub enum ShownTables<'a> {
     /// What is to be read first.
     #[default]

@@ -8,7 +8,7 @@ use ::csv::WriterBuilder;
 use analysis::{CellKind, Column, Provenance};
 
 /// A table of a report.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct NamedTable {
     /// Id of the report.
     pub report: &'static str,

@@ -66,7 +66,7 @@ pub struct ReportSection {
 }
 
 /// One file that was read.
-#[derive(Clone, Debug, serde::Serialize, schemars::JsonSchema)]
+#[derive(Debug, serde::Serialize, schemars::JsonSchema)]
 pub struct InputFile {
     /// Name without directories.
     pub name: String,

@@ -230,7 +230,7 @@ fn head(text: &mut String, hint: &Hint, report: &HintsReport, layout: &TextLayou
 
 /// `K25  The core waits for copies`
 fn title(text: &mut String, hint: &Hint, layout: &TextLayout) {
-    let lines = layout.lines(INDENT, hint.title, |line| layout.style.bold(line));
+    let lines = layout.bold_lines(INDENT, hint.title);
     let id = layout.style.bold(&format!("{:<INDENT$}", hint.id));
     text.extend(lines.get(INDENT..).map(|lines| id + lines));
 }

@@ -61,6 +61,11 @@ impl TextLayout {
         self.lines(indent, text, str::to_owned)
     }
 
+    /// A text that is more important, wrapped and indented.
+    pub fn bold_lines(&self, indent: usize, text: &str) -> String {
+        self.lines(indent, text, |line| self.style.bold(line))
+    }
+
     /// A text that is less important, wrapped and indented.
     pub fn dim_lines(&self, indent: usize, text: &str) -> String {
         self.lines(indent, text, |line| self.style.dim(line))

@@ -1,7 +1,7 @@
 //! Terminal colours. They never carry information that the text does not.
 
 /// Which escape codes to write.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub struct AnsiStyle {
     color: bool,
 }

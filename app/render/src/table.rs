@@ -17,7 +17,7 @@ const MIN_SENTENCE: usize = 30;
 const LEAST_WORDS: usize = 4;
 /// A table, its notes below.
 pub fn table(table: &Table, layout: &TextLayout) -> String {
-    let mut text = layout.lines(0, &table.title, |line| layout.style.bold(line));
+    let mut text = layout.bold_lines(0, &table.title);
     if table.rows.is_empty() {
         text += "  (no rows)\n";
     } else {

@@ -40,10 +40,13 @@ fn header(document: &Document, layout: &TextLayout) -> String {
     const SHOWN: usize = 4;
     const LEAST_NAME: usize = 10;
     let model = document.session.model();
-    let bytes = |bytes: u64| number::value(bytes as f64, Unit::Bytes);
     let mut text = String::new();
     let mut line = |side: &str, name: &str, source: &Source| {
-        let facts = format!(" · {} · {}", source.format, bytes(source.packed_bytes));
+        let facts = format!(
+            " · {} · {}",
+            source.format,
+            number::bytes(source.packed_bytes)
+        );
         let width = layout.width.saturating_sub(facts.width() + side.width());
         let name = shortened(name, width.max(LEAST_NAME));
         let _ = writeln!(text, "{side}{}{facts}", layout.style.bold(&name));
@@ -70,11 +73,11 @@ fn header(document: &Document, layout: &TextLayout) -> String {
             text,
             "… {} more files · {}",
             model.sources().len() - SHOWN,
-            bytes(rest)
+            number::bytes(rest)
         );
     }
     if let Some(badge) = model.badge_in_words() {
-        text += &layout.lines(0, &badge, |line| layout.style.bold(line));
+        text += &layout.bold_lines(0, &badge);
     }
     let mut facts = if model.has_programs_only() {
         let programs = number::counted(model.programs().len() as u64, "program");
@@ -87,7 +90,7 @@ fn header(document: &Document, layout: &TextLayout) -> String {
     facts.push(scope_in_words(document.scope));
     text += &layout.plain_lines(0, &facts.join(" · "));
     if let Some(lost) = document.losses() {
-        text += &layout.lines(0, &lost, |line| layout.style.bold(line));
+        text += &layout.bold_lines(0, &lost);
     }
     text.push('\n');
     text

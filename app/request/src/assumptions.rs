@@ -27,7 +27,7 @@ use crate::values::{
 const MAX_ROLES: u64 = 1 << 20;
 
 /// A trace, and how to read it.
-#[derive(Clone, Debug, Default, Args, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Args, Deserialize, JsonSchema)]
 pub struct TraceRequest {
     /// A profile, a run or log directory, a pattern in quotes, an address (gs://, s3://, az://, https://), or - for
     /// standard input
@@ -116,7 +116,7 @@ pub struct AssumedFiles {
 }
 
 /// Files of the first of two runs alone: for those who may name files.
-#[derive(Clone, Debug, Default, Args, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Args, Deserialize, JsonSchema)]
 #[command(next_help_heading = "Assumptions")]
 pub struct BaseFiles {
     /// Programs of the compiler for the first run, where those of --hlo are of the second; may be repeated
@@ -146,7 +146,7 @@ pub struct ReadingOptions {
 }
 
 /// A part of a trace.
-#[derive(Clone, Debug, Default, Args, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Args, Deserialize, JsonSchema)]
 #[command(next_help_heading = "Part of the trace")]
 pub struct PartRequest {
     /// Only steps A to B, both included, as numbered in the report

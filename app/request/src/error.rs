@@ -215,7 +215,7 @@ pub fn with_wait(message: &str) -> String {
 }
 
 /// What the front ends call an error. None of these changes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub struct ErrorCodes {
     /// The exit code, as documented in the help.
     pub exit: u8,

@@ -72,7 +72,7 @@ pub struct EventsRequest {
 }
 
 /// By what rows can be sorted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, ValueEnum, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SortArg {
     /// Events by start.

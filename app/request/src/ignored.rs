@@ -13,7 +13,7 @@ use crate::assumptions::AssumedValues;
 use crate::error::{RequestError, Result};
 
 /// An argument that changes nothing, or not what one could think.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct IgnoredArgument {
     name: &'static str,
     /// What follows its name in a message.

@@ -27,7 +27,7 @@ pub struct OpenTraces {
 }
 
 /// A trace that is asked for.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct AskedTrace {
     /// How to read it.
     pub trace: TraceRequest,

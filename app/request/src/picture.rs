@@ -43,7 +43,7 @@ pub struct PictureRequest {
 }
 
 /// One of the pictures, by its id.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 pub struct PictureArg(pub PicturePanel);
 
 impl Default for PictureArg {
@@ -84,7 +84,7 @@ impl JsonSchema for PictureArg {
 }
 
 /// A size: `1200x700`.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 pub struct SizeArg {
     pub width: f32,
     pub height: f32,

@@ -10,7 +10,7 @@ use session::files::directory_of;
 use session::stdin::STANDARD;
 
 /// Directories and files, each as an absolute path without links, and addresses of buckets.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Roots {
     local: Vec<PathBuf>,
     remote: Vec<PathBuf>,

@@ -23,7 +23,7 @@ use crate::recorded::{Recorded, opener};
 use crate::values::Text;
 
 /// What to record, of which programs.
-#[derive(Clone, Debug, Args, Deserialize, JsonSchema)]
+#[derive(Debug, Args, Deserialize, JsonSchema)]
 pub struct CaptureRequest {
     /// Profiler servers of the running programs; several are captured at the same time, as one run
     #[arg(value_name = "HOST:PORT,…", value_delimiter = ',', required = true)]
@@ -101,7 +101,7 @@ impl Default for RecordingRequest {
 }
 
 /// `tpu_trace_mode=TRACE_ONLY_XLA`
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct DeviceOption(pub String, pub OptionValue);
 
 impl FromStr for DeviceOption {
@@ -121,7 +121,7 @@ impl FromStr for DeviceOption {
 }
 
 /// The name of a run: one folder, not a path.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct RunName(pub String);
 
 impl FromStr for RunName {

@@ -15,7 +15,7 @@ use serde_json::Value;
 use trace_model::{Picos, TimeRange, Timestamp};
 
 /// A value that is a text everywhere.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Text<T>(pub T);
 
 impl<T: FromStr> FromStr for Text<T> {
@@ -150,7 +150,7 @@ impl FromStr for Clock {
 }
 
 /// `prefill=my_prefill*`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct ServingArg(pub ServingPattern);
 
 impl FromStr for ServingArg {
@@ -210,10 +210,7 @@ impl FromStr for RangeArg {
         let (from, to) = text.split_once("..").ok_or_else(wrong)?;
         let time = |text: &str, open: Timestamp| match text.trim() {
             "" => Ok(open),
-            text => text
-                .parse::<Picos>()
-                .map(|time| Timestamp::ZERO + time)
-                .map_err(|error| error.to_string()),
+            text => text.parse::<Picos>().map(|time| Timestamp::ZERO + time),
         };
         let (from, to) = (time(from, Timestamp::MIN)?, time(to, Timestamp::MAX)?);
         if from < to {

@@ -13,7 +13,7 @@ use request::{ErrorCodes, RequestError};
 const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:40rem;margin:4rem auto;padding:0 1rem;color-scheme:light dark}";
 
 /// Why a request has no answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(super) struct ApiError {
     status: StatusCode,
     code: &'static str,

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use analysis::number;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, Uri, header};
 use axum::response::{Html, IntoResponse as _, Response};
@@ -74,7 +75,7 @@ fn page(listing: &Listing) -> Markup {
                             tr {
                                 td { a href={ "/api/v1/runs/" (entry.id) "/html" } { (entry.name) } div.dim { (entry.place) } }
                                 td { (entry.hosts.len().max(1)) }
-                                td.number { @if let Some(bytes) = entry.bytes { (size(bytes)) } }
+                                td.number { @if let Some(bytes) = entry.bytes { (number::bytes(bytes)) } }
                                 td { a href={ "/api/v1/runs/" (entry.id) "/reports" } { "JSON" } }
                             }
                         } }
@@ -84,8 +85,4 @@ fn page(listing: &Listing) -> Markup {
             }
         }
     }
-}
-
-fn size(bytes: u64) -> String {
-    analysis::number::value(bytes as f64, analysis::Unit::Bytes)
 }

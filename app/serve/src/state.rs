@@ -35,7 +35,7 @@ const MOST_SENT: usize = 2 << 10;
 const SENDING: Duration = Duration::from_secs(30);
 
 /// What is assumed of a run, and which part is meant.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 pub(super) struct AboutParams {
     #[serde(flatten)]
     pub part: PartRequest,

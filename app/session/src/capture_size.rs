@@ -15,7 +15,7 @@ use crate::open::{Session, file_of, lost_on_import};
 pub const LARGEST_BYTES: u64 = i32::MAX as u64;
 
 /// The sizes of the parts of a capture.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct CaptureSize {
     /// The largest file: only it can become too large.
     pub file: String,
@@ -34,7 +34,7 @@ pub struct CaptureSize {
 }
 
 /// The size of one part of a capture.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct SizeOfPart {
     /// What was recorded.
     pub part: String,
@@ -164,7 +164,6 @@ impl CaptureSize {
     }
 
     fn sentences(&self, parts: &[PartSize], fixed: u64, repeated: u64) -> Vec<String> {
-        let bytes = |bytes: u64| number::value(bytes as f64, Unit::Bytes);
         let of = match self.files {
             1 => String::new(),
             files => format!(", the largest of {files} files,"),
@@ -172,15 +171,15 @@ impl CaptureSize {
         let mut said = vec![format!(
             "{}{of} has {}: {} of events, {} of names, programs and facts.",
             self.file,
-            bytes(self.bytes),
-            bytes(repeated),
-            bytes(fixed)
+            number::bytes(self.bytes),
+            number::bytes(repeated),
+            number::bytes(fixed)
         )];
         let (Some(steps), Some(fitting)) = (self.steps, self.steps_that_fit) else {
             said.push(format!(
                 "How many steps fit into a file is not known: the capture has no steps. The profile of one host must stay \
                  below {}.",
-                bytes(LARGEST_BYTES)
+                number::bytes(LARGEST_BYTES)
             ));
             return said;
         };
@@ -188,9 +187,9 @@ impl CaptureSize {
             "{} of this kind fit into a file, with {} of events a step, the mean of {}. The profile of one host must stay \
              below {}: a larger one is written as an empty file.",
             counted(fitting, "step"),
-            bytes(repeated / steps),
+            number::bytes(repeated / steps),
             counted(steps, "step"),
-            bytes(LARGEST_BYTES)
+            number::bytes(LARGEST_BYTES)
         ));
         let devices: u64 = parts
             .iter()

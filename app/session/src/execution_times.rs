@@ -21,7 +21,7 @@ use serde::Serialize;
 use trace_model::{Arg, ArgValue, Picos, SliceRef, TimeRange, TraceModel, TrackKind};
 
 /// The executions of a program.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct ExecutionTimes {
     /// The program: `jit_f`.
     pub program: String,
@@ -44,7 +44,7 @@ pub enum RecordedBy {
 }
 
 /// The executions on one device.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct DeviceExecutions {
     /// The device.
     pub device: String,

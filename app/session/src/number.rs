@@ -1,7 +1,7 @@
 //! Cells of tables for people; the exact values are in the JSON and CSV exports.
 
 use analysis::number;
-pub use analysis::number::{MISSING, value};
+pub use analysis::number::{MISSING, bytes, value};
 use analysis::{Cell, Column, Unit};
 use trace_model::Picos;
 

@@ -9,7 +9,7 @@ use crate::devices::devices_of_all;
 use crate::open::{Session, losses_in_words};
 
 /// Devices, steps, verdict and damage of a run; what is not known is null.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct RunSummary {
     /// Its devices with ops.
     pub devices: Option<String>,

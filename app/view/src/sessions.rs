@@ -15,7 +15,7 @@ const SCHEMA: &str = "systole.session/1";
 const NUMBERED: u32 = 1_000;
 
 /// The content of a session file.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct SavedSession {
     schema: String,
     /// Name of the session; the file has the same name.
@@ -29,7 +29,7 @@ pub struct SavedSession {
 }
 
 /// The second of two traces, and how it is linked to the first.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct SavedSecondTrace {
     pub trace: PathBuf,
     pub view: ViewState,
@@ -56,7 +56,7 @@ impl SavedSession {
 }
 
 /// The directory of sessions.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct SessionStore {
     folder: Option<PathBuf>,
     /// Names; read at start and after every change, not in every frame.

@@ -3,18 +3,9 @@
 use std::fmt::Write as _;
 
 use crate::prelude::*;
-use trace_model::time::{PS_PER_MS, PS_PER_NS, PS_PER_S, PS_PER_US};
+use trace_model::time::{PS_PER_NS, UNITS};
 
 use crate::viewport::tick_label;
-
-/// Units, the largest first.
-const UNITS: [(i64, &str); 5] = [
-    (PS_PER_S, "s"),
-    (PS_PER_MS, "ms"),
-    (PS_PER_US, "µs"),
-    (PS_PER_NS, "ns"),
-    (1, "ps"),
-];
 
 /// A format of times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -174,6 +165,7 @@ fn exact(time: Picos) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use trace_model::time::PS_PER_S;
 
     fn texts(ps: i64) -> Vec<String> {
         TimeFormat::ALL

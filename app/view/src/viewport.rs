@@ -179,7 +179,7 @@ impl Viewport {
 }
 
 /// A mark of the ruler.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 pub struct Tick {
     pub at: Timestamp,
     /// Whether it has a label.

@@ -11,7 +11,7 @@ use view::palette::Preset;
 pub type AppCommands = Vec<AppCommand>;
 
 /// One command of the user.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub enum AppCommand {
     /// Open this file or directory.
     Open(PathBuf),
@@ -100,7 +100,7 @@ pub enum AppCommand {
 
 /// A command about a log directory whose newest run is followed.
 #[cfg(not(target_arch = "wasm32"))]
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub enum FollowCommand {
     /// Open the newest run of a directory, and each newer one in its place.
     Start(PathBuf),
@@ -112,7 +112,7 @@ pub enum FollowCommand {
 }
 
 /// A change of the size of texts and buttons.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 pub enum ScaleChange {
     /// To this multiple of the usual one.
     To(f32),
@@ -120,7 +120,7 @@ pub enum ScaleChange {
 }
 
 /// A command about two linked traces.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub enum ComparisonCommand {
     /// Give this side the focus: keys and panels apply to it.
     Focus(TraceSide),
@@ -151,7 +151,7 @@ pub enum ComparisonCommand {
 }
 
 /// A change of the key bindings.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 pub enum Remap {
     /// Add a key to an action and take it from every other action.
     Assign(&'static str, Chord),
@@ -163,7 +163,7 @@ pub enum Remap {
     ResetAll,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct TextToSave {
     /// Proposed file name.
     pub name: String,

@@ -32,7 +32,7 @@ pub enum FollowedStep {
 }
 
 /// A run of the directory.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug)]
 pub struct FollowedRun {
     pub name: String,
     /// What is opened.

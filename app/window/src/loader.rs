@@ -25,7 +25,6 @@ pub type LoadJob = Worker<TraceToOpen, OpenTrace>;
 pub type EarlyTrace = Arc<Mutex<Option<OpenTrace>>>;
 
 /// How traces are loaded.
-#[derive(Clone)]
 pub struct Loaders {
     pub whole: TraceLoader,
     pub first_look: Option<FirstLookLoader>,

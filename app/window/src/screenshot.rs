@@ -17,7 +17,7 @@ const FRAMES: u32 = 6;
 const PATIENCE: u32 = 20_000;
 
 /// What picture to take.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Debug, Default)]
 pub struct Screenshot {
     /// Where to write the PNG.
     pub path: PathBuf,
@@ -40,7 +40,7 @@ pub struct Screenshot {
 }
 
 /// Hidden options of `systole open`, for the project's own pictures.
-#[derive(Clone, Debug, clap::Args)]
+#[derive(Debug, clap::Args)]
 pub struct ScreenshotArgs {
     /// Write a picture of the window to this PNG file and quit
     #[arg(long, hide = true, value_name = "PNG")]

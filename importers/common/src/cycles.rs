@@ -8,7 +8,7 @@ use trace_model::{
 const MAX_PS: f64 = (i64::MAX / 2) as f64;
 
 /// Length of a cycle.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 pub struct CycleClock {
     /// Cycles per microsecond.
     pub mhz: f64,

@@ -131,7 +131,7 @@ impl PartialEq for HostEvents {
 }
 
 /// What to import from a path, and facts that its files do not contain.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "flags")]
 pub struct ImportOptions {
     /// The run of a log directory; the newest if `None`.

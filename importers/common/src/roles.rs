@@ -26,7 +26,7 @@ use serde::Deserialize;
 use trace_model::{Label, Op, TraceBuilder, TrackId, TrackKind};
 
 /// Roles of the tracks of a trace; the module documentation describes the file format.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TrackRoles {
     simulator: Option<String>,
@@ -75,7 +75,7 @@ impl TimeUnit {
 }
 
 /// How a writer is recognized: by a member of the document, or by strings that all occur at its beginning.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
 pub enum WriterMark {
     /// A member of the document.
@@ -91,7 +91,7 @@ pub enum WriterMark {
     },
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct TrackRole {
     #[serde(default = "anything")]
@@ -101,7 +101,7 @@ struct TrackRole {
     role: RoleKind,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct OpRole {
     role: RoleKind,

@@ -38,7 +38,7 @@ pub struct Cache {
 }
 
 /// A copy in the cache.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct CachedObject {
     /// The address, without signatures.
     pub url: String,

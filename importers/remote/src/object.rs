@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use object_store::ObjectMeta;
 
 /// What is known of an object before it is read.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default)]
 pub(crate) struct ObjectFacts {
     /// Size in bytes; `None` if a web server does not say it.
     pub size: Option<u64>,

@@ -14,7 +14,7 @@ use crate::import::locate::{hosts_of, nothing, profiles_in};
 use crate::import::run_search::runs_below;
 
 /// A capture in a log directory: one folder, or several of different hosts that began within seconds.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct ListedRun {
     /// Its name, which `--run` takes.
     pub name: String,
@@ -41,7 +41,7 @@ impl ListedRun {
 }
 
 /// A file of a run, as its directory or bucket lists it: what changes while it is written.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub struct ListedFile {
     /// Its path or address.
     pub path: PathBuf,

@@ -8,7 +8,7 @@ use trace_model::{ProgramId, TraceModel};
 use super::{HloError, HloModule, Instruction, InstructionId, is_mlir};
 
 /// An instruction and the program around it. Dereferences to the [`Instruction`].
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct InstructionRef {
     module: Arc<HloModule>,
     id: InstructionId,

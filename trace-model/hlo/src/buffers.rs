@@ -5,7 +5,7 @@ use super::wire::{HloDamage, ProtoValue};
 const MESSAGE: &str = "BufferAssignmentProto";
 
 /// The compiler's plan of where the values of a program are stored.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default)]
 pub struct BufferAssignment {
     /// Values, and parts of tuple values, by id.
     pub buffers: Vec<LogicalBuffer>,
@@ -18,7 +18,7 @@ pub struct BufferAssignment {
 }
 
 /// A value that needs memory.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default)]
 pub struct LogicalBuffer {
     /// Identity in this assignment.
     pub id: u64,
@@ -36,7 +36,7 @@ pub struct LogicalBuffer {
 }
 
 /// A piece of memory that buffers share.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default)]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "independent facts of the compiler"
@@ -65,7 +65,7 @@ pub struct Allocation {
 }
 
 /// The position of a buffer in its allocation.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct BufferSlot {
     /// The buffer's id.
     pub buffer: u64,
@@ -76,7 +76,7 @@ pub struct BufferSlot {
 }
 
 /// The events of one heap (an allocation that many buffers share over time).
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default)]
 pub struct HeapTrace {
     /// In order of execution.
     pub events: Vec<HeapEvent>,
@@ -86,7 +86,7 @@ pub struct HeapTrace {
 }
 
 /// One change of a heap.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default)]
 pub struct HeapEvent {
     /// What happens.
     pub kind: HeapEventKind,

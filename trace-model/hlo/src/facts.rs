@@ -148,7 +148,7 @@ pub struct PrecisionConfig {
 }
 
 /// The required precision of an operand.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ProductPrecision {
     /// Fastest: one bf16 pass on TPUs.
     #[default]

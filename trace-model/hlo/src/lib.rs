@@ -74,7 +74,7 @@ pub use syntax::{
 pub use text::{BEGIN, TextProgram};
 
 /// Why the HLO of a program is not available.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HloError {
     /// The capture does not hold it.

@@ -107,7 +107,7 @@ fn roots(module: &HloModule) -> Vec<bool> {
 }
 
 /// The most memory that the values of a program need at one time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub struct LivePeak {
     /// Bytes in main memory, parameters included; without padding and gaps.
     pub bytes: u64,

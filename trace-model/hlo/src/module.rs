@@ -71,7 +71,7 @@ pub struct HloModule {
 }
 
 /// One computation of a program.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default)]
 pub struct Computation {
     pub name: String,
     /// Its instructions: a part of [`HloModule::instructions`].
@@ -85,7 +85,7 @@ pub struct Computation {
 }
 
 /// The devices that a program runs on.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default)]
 pub struct DeviceAssignment {
     /// Number of replicas, which work on different data.
     pub replicas: u64,
@@ -118,7 +118,7 @@ impl DeviceAssignment {
 }
 
 /// A result that reuses the memory of a parameter.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default)]
 pub struct BufferAlias {
     /// Position in the tuple of results.
     pub output_index: Vec<u64>,

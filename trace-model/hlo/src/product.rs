@@ -12,7 +12,7 @@ use super::{
 };
 
 /// `batch` products of `m × k` by `k × n` matrices.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct MatrixProduct {
     /// Independent products.
     pub batch: u64,

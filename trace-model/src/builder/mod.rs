@@ -40,7 +40,7 @@ impl SliceKey {
 }
 
 /// One end of a flow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub enum FlowEnd {
     /// This slice.
     Slice(SliceKey),

@@ -94,7 +94,7 @@ impl WireNumber {
 }
 
 /// Iterates over the fields of one message.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct WireCursor<'a> {
     /// The whole file. The bytes after the message allow its last numbers to be read as a word, too.
     file: &'a [u8],

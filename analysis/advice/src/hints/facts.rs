@@ -33,7 +33,7 @@ pub struct HintFacts<'a> {
 }
 
 /// The time that shares and savings are related to.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug)]
 pub struct StepTime {
     /// From the start of the first counted step to the end of the last, by their number: sums over a run are divided by
     /// the same. The window if there are no steps.

@@ -14,7 +14,7 @@ pub(super) fn short_name(name: &str) -> String {
 }
 
 /// What a rule saw.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct Finding {
     /// One sentence with the numbers that matter.
     pub statement: String,
@@ -50,7 +50,7 @@ pub struct Finding {
 }
 
 /// What a fix could save at most.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub enum PossibleSaving {
     /// Played again with these changes; never more than `at_most` per step.
     Replay {

@@ -21,7 +21,7 @@ use facts::Framework;
 use trace_model::joined;
 
 /// A page, cut into its sections.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub struct Page(pub &'static str);
 
 /// Sections that every page has.

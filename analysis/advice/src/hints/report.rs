@@ -8,7 +8,6 @@ use crate::what_if::Scenario;
 
 /// How much a hint matters, by what it could save; what is saved once, by its share of the capture.
 #[engine::titled]
-#[derive(Hash)]
 pub enum HintSeverity {
     /// About the capture, not the program: it comes last and has no saving.
     Health,

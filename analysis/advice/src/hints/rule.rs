@@ -7,9 +7,7 @@ use super::HintFacts;
 use super::finding::RuleResult;
 
 /// How sure a rule is of what it says.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Confidence {
     /// A pattern that can have other reasons.

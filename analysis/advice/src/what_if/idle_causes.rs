@@ -16,7 +16,7 @@ pub(super) struct IdleCauses<'a> {
 
 impl<'a> IdleCauses<'a> {
     pub fn of(cx: &Context<'a>) -> Self {
-        let cx = cx.scoped(Scope::WholeTrace);
+        let cx = cx.whole();
         let gaps = cx.report::<Gaps>().ok();
         let devices = gaps.iter().flat_map(|gaps| gaps.devices.iter());
         let places = devices.map(|device| device.group).zip(0..).collect();

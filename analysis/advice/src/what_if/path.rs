@@ -77,7 +77,7 @@ impl PathKind {
 }
 
 /// A piece of a critical path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub struct PathPiece {
     /// Its time, as if the core that took longest had done everything: by the clock of that core.
     pub range: TimeRange,
@@ -90,7 +90,7 @@ pub struct PathPiece {
 }
 
 /// The critical path of one step.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct CriticalPath {
     /// Number of the step.
     pub step: u32,

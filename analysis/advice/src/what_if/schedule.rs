@@ -21,7 +21,7 @@ const DONE_AT_MOST: Picos = Picos::from_ps(5_000);
 const FAR_LONGER: i64 = 100;
 
 /// A transfer on one core: the op that issues it and the op that waits for it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Flight {
     /// Row of the piece that issues it.
     pub issues: u32,

@@ -24,7 +24,7 @@ pub struct Attribution {
 }
 
 /// A change as a share of the step of the base.
-#[derive(Clone, Copy, Debug, Default, PartialEq, engine::Columns)]
+#[derive(Clone, Copy, Debug, Default, engine::Columns)]
 #[columns(derived)]
 pub struct ShareOfBaseStep {
     #[column("Of base step")]

@@ -16,7 +16,7 @@ use super::RunSpread;
 use super::change::{ENOUGH_RUNS, MetricChange, TestOptions};
 
 /// A change of a number over the runs.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug, PartialEq)]
 pub struct ChangePoint {
     /// The last run of the old level.
     pub from: usize,
@@ -38,7 +38,7 @@ impl ChangePoint {
 }
 
 /// The levels of a number over the runs.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Debug, Default, PartialEq)]
 pub struct RunLevels {
     /// In order.
     pub changes: Vec<ChangePoint>,

@@ -84,7 +84,7 @@ pub struct PredictedOp {
 }
 
 /// The comparison of two runs, or of several runs on each side.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema, Default)]
+#[derive(Debug, Serialize, schemars::JsonSchema, Default)]
 pub struct Comparison {
     /// The headline.
     pub statement: String,

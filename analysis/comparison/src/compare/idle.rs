@@ -16,7 +16,7 @@ pub(super) type IdleByCause = BTreeMap<(GroupId, u32), Vec<(IdleCause, Picos)>>;
 /// `None` if no host thread was recorded.
 pub(super) fn idle_by_cause(cx: &Context<'_>) -> Option<IdleByCause> {
     host_threads(cx.model).next()?;
-    let gaps = cx.scoped(Scope::WholeTrace).report::<Gaps>().ok()?;
+    let gaps = cx.whole().report::<Gaps>().ok()?;
     let mut by_cause = IdleByCause::new();
     for device in &gaps.devices {
         for step in &device.steps {

@@ -70,7 +70,7 @@ impl MatchedBy {
 }
 
 /// A pair of matched ops, as indices into the ops of their summaries.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 pub struct OpPair {
     /// Index in the first summary.
     pub base: usize,
@@ -83,7 +83,7 @@ pub struct OpPair {
 }
 
 /// The matched pairs, and the ops that exist on one side only.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Debug, Default)]
 pub struct Matching {
     /// Matched pairs, sorted by the index in the first summary.
     pub pairs: Vec<OpPair>,

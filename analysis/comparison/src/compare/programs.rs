@@ -215,13 +215,11 @@ impl ProgramComparison {
         let differing: Vec<&ProgramSum> = self.sums.iter().filter(|sum| sum.differs).collect();
         let named = differing.iter().take(NAMED).map(|sum| {
             let text = |count: Option<u64>, bytes: Option<u64>| match (count, bytes) {
-                (Some(count), Some(bytes)) => format!(
-                    "{}, {}",
-                    number::count(count as f64),
-                    number::value(bytes as f64, Unit::Bytes)
-                ),
+                (Some(count), Some(bytes)) => {
+                    format!("{}, {}", number::count(count as f64), number::bytes(bytes))
+                }
                 (Some(count), None) => number::count(count as f64),
-                (None, Some(bytes)) => number::value(bytes as f64, Unit::Bytes),
+                (None, Some(bytes)) => number::bytes(bytes),
                 (None, None) => "unknown".to_owned(),
             };
             let mut texts = [

@@ -81,7 +81,7 @@ pub(super) fn collect<'a>(
     cores.sort_unstable();
     cores.dedup();
     for core in cores {
-        let whole = cx.scoped(Scope::WholeTrace);
+        let whole = cx.whole();
         // Without ops, the whole step is idle.
         let traffic = CoreTraffic::of(&whole, cx.classes(), core)?;
         let pieces = traffic
@@ -157,7 +157,7 @@ type CriticalCores = BTreeMap<u32, (GroupId, TimeRange)>;
 
 /// The critical core of each step, and the span of the step on the clock of its ops.
 fn critical_cores(cx: &Context<'_>, steps: &StepsReport) -> CriticalCores {
-    let whole = cx.scoped(Scope::WholeTrace);
+    let whole = cx.whole();
     let cores = cx.tensor_cores();
     // Where nothing divides the trace into steps, or there is one core, the longest will do.
     let divided = (cores.len() > 1).then(|| whole.report::<StepParts>().ok());

@@ -32,7 +32,7 @@ const WHOLE: f64 = 1.05;
 const BELOW: &str = "– ";
 
 /// A row of the table: the step, a use of its time, or ops within one.
-#[derive(Clone, Debug, Default, PartialEq, engine::Columns)]
+#[derive(Debug, Default, engine::Columns)]
 #[columns(derived)]
 pub struct WhyRow {
     /// The use of time, or what the ops do.

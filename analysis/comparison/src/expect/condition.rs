@@ -6,7 +6,7 @@ use serde::Deserialize;
 use crate::gates::nearest;
 
 /// One expectation: a name, one condition, and what narrows it.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schemars(extend("required" = ["name"]))]
 pub struct Expectation {
@@ -65,7 +65,7 @@ pub struct Expectation {
 }
 
 /// What an expectation asks for.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug)]
 pub enum Condition {
     /// Instructions of an opcode.
     Op(String),
@@ -96,7 +96,7 @@ pub enum Condition {
 }
 
 /// A mistake in an expectation.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 #[error("the expectation {name:?}: {why}")]
 pub struct ExpectationError {
     name: String,

@@ -66,7 +66,6 @@ fn of_program(out: &mut String, program: &JudgedProgram) {
             "\n# Not all of the program is known here: what it must not contain is left out.\n",
         );
     }
-    let in_bytes = |bytes: u64| number::value(bytes as f64, Unit::Bytes);
     let mut kinds: Vec<_> = contents.collectives.keys().map(|(kind, _)| *kind).collect();
     kinds.dedup();
     for kind in &kinds {
@@ -83,7 +82,7 @@ fn of_program(out: &mut String, program: &JudgedProgram) {
         let bytes = bytes.filter(|_| !contents.is_least && program.is_whole());
         lines.extend(bytes.map(|bytes| format!("\nmax_bytes = {bytes}")));
         let said = bytes.map_or_else(String::new, |bytes| {
-            format!(", {} in one execution", in_bytes(bytes))
+            format!(", {} in one execution", number::bytes(bytes))
         });
         let what = format!("{} of {name}{said}", counted(count, "instruction"));
         entry(out, &what, &format!("{name} as now"), &lines);
@@ -131,7 +130,7 @@ fn of_program(out: &mut String, program: &JudgedProgram) {
         && peak.is_planned
     {
         let most = (peak.bytes as f64 * ROOM).ceil() as u64;
-        let what = format!("{} now, and 5 % more.", in_bytes(peak.bytes));
+        let what = format!("{} now, and 5 % more.", number::bytes(peak.bytes));
         entry(
             out,
             &what,

@@ -229,7 +229,6 @@ impl JudgedProgram {
             answer.message.push_str("; the bytes of one are not known");
             return answer;
         };
-        let in_bytes = |bytes: u64| number::value(bytes as f64, Unit::Bytes);
         let _ = write!(
             answer.message,
             "; {}{} in one execution of the program, expected {}",
@@ -238,8 +237,8 @@ impl JudgedProgram {
             } else {
                 ""
             },
-            in_bytes(sum),
-            bytes.in_words(in_bytes)
+            number::bytes(sum),
+            bytes.in_words(number::bytes)
         );
         let too_much = bytes.max.is_some_and(|max| sum > max);
         let too_little = bytes.min.is_some_and(|min| sum < min);
@@ -390,14 +389,13 @@ impl JudgedProgram {
     }
 
     fn peak(&self, max: u64) -> Answer {
-        let in_bytes = |bytes: u64| number::value(bytes as f64, Unit::Bytes);
         match &self.contents.peak {
             Ok(peak) => {
                 let said = format!(
                     "{}, {}; expected at most {}",
-                    in_bytes(peak.bytes),
+                    number::bytes(peak.bytes),
                     peak.how(),
-                    in_bytes(max)
+                    number::bytes(max)
                 );
                 match peak.fits(max) {
                     Some(fits) => Answer::met_if(fits, said),

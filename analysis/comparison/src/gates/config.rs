@@ -72,7 +72,7 @@ pub struct GateConfig {
 }
 
 /// An error in the user's configuration.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct GateConfigError(String);
 

@@ -76,7 +76,7 @@ pub(super) fn check_op(pattern: &str, runs: &[&Summary]) -> Result<(), String> {
 }
 
 /// The numbers of a metric, in the unit of its name.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Debug, Default)]
 pub struct MetricRuns {
     /// The values of each run.
     pub runs: Vec<Vec<f64>>,

@@ -105,7 +105,7 @@ pub fn suffixes(unit: Unit) -> impl Iterator<Item = &'static str> {
 }
 
 /// A metric with the name that the user wrote.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug)]
 pub(super) struct WantedMetric {
     pub metric: &'static SummaryMetric,
     /// The id in a summary, without `*`.

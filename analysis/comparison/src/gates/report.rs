@@ -143,7 +143,7 @@ impl GatesVerdict {
 }
 
 /// Gates of the same status that say the same.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct AlikeGates<'a> {
     /// The first of them.
     pub first: &'a Gate,

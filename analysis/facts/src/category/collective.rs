@@ -6,7 +6,7 @@ use hlo::{HloText, Shape};
 use super::class::AsyncRole;
 
 /// The class of a collective op.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct CollectiveClass {
     pub kind: Option<CollectiveKind>,
     /// Its role in an asynchronous pair, if the category does not show it.

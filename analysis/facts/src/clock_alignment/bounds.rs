@@ -20,7 +20,7 @@ pub struct ShiftBound {
 
 /// The shifts that some pairs allow.
 #[engine::row(measured)]
-#[derive(Copy, Eq)]
+#[derive(Copy)]
 pub struct ShiftInterval {
     /// No program starts before the host launched it.
     #[column]

@@ -139,7 +139,7 @@ impl ClockShift {
 }
 
 /// Converts times of one device to the clock of its host.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct DeviceToHostClock {
     /// The time base of its input.
     pub base: ClockBase,

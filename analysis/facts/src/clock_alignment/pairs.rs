@@ -98,7 +98,7 @@ fn host_events(
     model: &TraceModel,
     alone: impl Fn(HostId) -> Option<i64>,
 ) -> BTreeMap<HostId, LaunchEvents<'_>> {
-    #[derive(Clone, Copy, PartialEq)]
+    #[derive(Clone, Copy)]
     enum LaunchEventKind {
         Enqueue,
         Complete,

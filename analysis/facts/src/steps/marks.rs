@@ -3,7 +3,7 @@
 use engine::prelude::*;
 
 /// One step before classification.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(super) struct RawStep {
     pub number: Option<u32>,
     pub label: String,

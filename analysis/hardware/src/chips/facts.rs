@@ -134,7 +134,7 @@ impl ChipFact {
 pub(super) type ChipFacts = BTreeMap<&'static str, ChipFact>;
 
 /// Why a chip file is rejected, with a remedy.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct ChipError(pub(super) String);
 

@@ -17,7 +17,7 @@ pub enum NetworkFrom {
 }
 
 /// Links of the devices, and their grid.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug, PartialEq)]
 pub struct Network {
     /// The chip that the links belong to; of a recorded network only the links are known.
     pub chip: Chip,

@@ -36,7 +36,7 @@ pub struct Topology {
 }
 
 /// Why a topology is invalid.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 #[error(
     "write the chips along each axis, one to four numbers: 4x4 or 2x2x4, with :torus or :mesh to say whether all axes wrap; not {0:?}"
 )]

@@ -15,7 +15,7 @@ use device_reports::Buffers;
 use device_reports::memory::buffers::ProgramPlan;
 
 /// What a program consists of.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct ProgramContents {
     /// Collectives by kind and number of devices in a group.
     pub collectives: BTreeMap<(CollectiveKind, Option<u64>), ContentSum>,
@@ -50,7 +50,7 @@ pub struct ProgramContents {
 }
 
 /// Instructions of one sort.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct ContentSum {
     pub instructions: usize,
     /// Their executions.
@@ -78,7 +78,7 @@ impl ContentSum {
 }
 
 /// The most memory that a program needs at one time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub struct PeakMemory {
     pub bytes: u64,
     /// Planned by the compiler, with padding; otherwise live bytes in the order of the schedule, without.

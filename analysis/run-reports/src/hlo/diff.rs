@@ -394,16 +394,15 @@ fn sums(
 
 /// Peak memory of both, in words, and its change.
 fn peaks(peaks: [&Result<PeakMemory, String>; 2]) -> (String, Option<i64>) {
-    let bytes = |bytes: u64| number::value(bytes as f64, Unit::Bytes);
     match peaks {
         [Ok(first), Ok(second)] if first.is_planned == second.is_planned => {
             let change = i64::try_from(i128::from(second.bytes) - i128::from(first.bytes)).ok();
             let said = if change == Some(0) {
-                format!("the same, {}", bytes(first.bytes))
+                format!("the same, {}", number::bytes(first.bytes))
             } else {
                 let sign = if second.bytes > first.bytes { "+" } else { "-" };
-                let from = bytes(first.bytes); let to = bytes(second.bytes);
-                let by = bytes(first.bytes.abs_diff(second.bytes));
+                let from = number::bytes(first.bytes); let to = number::bytes(second.bytes);
+                let by = number::bytes(first.bytes.abs_diff(second.bytes));
                 format!("{from} → {to} ({sign}{by})")
             };
             (format!("Peak memory: {said}; {}.", first.how()), change)

@@ -9,7 +9,7 @@ use hlo::{HloModule, InstructionId};
 use super::{HloOp, ProgramOrigin, TimedProgram, line};
 
 /// How far a neighbourhood reaches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub struct Reach {
     /// Steps from operand to user or back.
     pub radius: u32,
@@ -60,7 +60,7 @@ pub struct HloNode {
 
 /// A value that goes from one instruction to another, by rows of [`Neighbourhood::nodes`].
 #[engine::reported]
-#[derive(Copy, Eq, PartialOrd, Ord)]
+#[derive(Copy)]
 pub struct HloEdge {
     /// Makes the value.
     pub from: usize,

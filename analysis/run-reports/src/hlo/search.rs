@@ -7,13 +7,13 @@ use hlo::Instruction;
 use super::{HloOp, TimedProgram, line};
 
 /// Words that an instruction must all contain, in any case of letters; `field:word` looks into one field.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default)]
 pub struct HloQuery {
     words: Vec<(Option<QueryField>, String)>,
 }
 
 /// What a word is looked for in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 enum QueryField {
     Name,
     Opcode,

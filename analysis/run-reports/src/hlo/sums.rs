@@ -26,7 +26,7 @@ pub(super) const BRANCHES: &str = "One branch of a conditional runs: FLOPs and t
 
 /// One sum of a program, small enough to be kept with a run.
 #[engine::row(compiler)]
-#[derive(Default, Eq, Deserialize)]
+#[derive(Default, Deserialize)]
 pub struct ProgramPart {
     /// What is added up: `all-gather among 8 devices`, `fusions of kind loop`, `FLOPs`.
     #[column]

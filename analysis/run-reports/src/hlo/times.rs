@@ -5,7 +5,7 @@ use facts::prelude::*;
 use device_reports::{Ops, Overlap};
 
 /// What the capture measured of one instruction.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(super) struct InstructionTimes {
     pub group: OpGroup,
     pub occurrences: u64,

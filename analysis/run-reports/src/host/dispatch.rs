@@ -94,7 +94,7 @@ impl Analysis for Dispatch {
     const TITLE: &str = "Dispatch";
 
     fn run(cx: &Context<'_>) -> Result<DispatchReport> {
-        let clocks = cx.scoped(Scope::WholeTrace).report::<Clocks>()?;
+        let clocks = cx.whole().report::<Clocks>()?;
         let gaps = cx.report::<Gaps>()?;
         let idle: BTreeMap<GroupId, &DeviceGaps> = gaps
             .devices

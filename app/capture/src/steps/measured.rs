@@ -9,7 +9,7 @@ use std::time::Duration;
 use analysis::reports::Steps;
 use analysis::{Scope, Unit};
 use importers::Progress;
-use session::number::{counted, value};
+use session::number::{self, counted};
 use session::{CaptureSize, LARGEST_BYTES, Session};
 use trace_model::{Picos, SourceId, TraceModel};
 
@@ -93,7 +93,7 @@ impl MeasuredSteps {
                 "{} do not fit into the profile of a host: at most {} do, because a recording has one step more and a \
                  tenth in reserve. {said}",
                 counted(steps, "complete step"),
-                value(complete.saturating_sub(1) as f64, Unit::Count)
+                number::value(complete.saturating_sub(1) as f64, Unit::Count)
             ));
         }
         // Servers know milliseconds.
@@ -116,8 +116,8 @@ impl MeasuredSteps {
             let _ = write!(
                 text,
                 ", about {} in the largest profile of a host, which must stay below {}",
-                amount(bytes),
-                amount(LARGEST_BYTES)
+                number::bytes(bytes),
+                number::bytes(LARGEST_BYTES)
             );
         }
         text + "."
@@ -161,11 +161,6 @@ pub(super) fn complete_steps(session: &Session) -> BTreeMap<OsString, u64> {
 fn sources(model: &TraceModel) -> impl Iterator<Item = SourceId> {
     let sources: BTreeSet<SourceId> = model.groups().iter().map(|group| group.source).collect();
     sources.into_iter()
-}
-
-/// An amount of bytes, in words.
-pub(super) fn amount(bytes: u64) -> String {
-    value(bytes as f64, Unit::Bytes)
 }
 
 /// A length of time, in words.

@@ -13,12 +13,12 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-use session::number::counted;
+use session::number::{self, counted};
 use session::{LARGEST_BYTES, Session};
 
 use super::client::ServerError;
 use super::run::{Capture, CaptureOptions, CaptureStage, capture};
-use measured::{MeasuredSteps, amount, complete_steps, time};
+use measured::{MeasuredSteps, complete_steps, time};
 
 pub use measured::WantedSteps;
 
@@ -403,11 +403,11 @@ fn remedy(
 
 /// What a missing profile means where so many bytes were expected.
 fn about_empty(expected: u64, is_large: bool) -> String {
-    let about = amount(expected);
+    let about = number::bytes(expected);
     if is_large {
         format!(
             ". The short capture has a profile, and about {about} were expected: profilers send nothing of one above {}",
-            amount(LARGEST_BYTES)
+            number::bytes(LARGEST_BYTES)
         )
     } else {
         format!(

@@ -36,7 +36,7 @@ pub struct AnalyzeArgs {
 }
 
 /// A minimum severity of hints.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum SeverityArg {
     /// Any hint.
     Low,

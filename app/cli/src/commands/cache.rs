@@ -41,7 +41,7 @@ pub fn run(args: &CacheArgs) -> Result<CommandOutcome> {
         CacheAction::Clear => {
             let failed = RequestError::write(cache.directory());
             let (count, bytes) = cache.clear().map_err(failed)?;
-            let removed = format!("removed {count} files, {}\n", list::size(bytes));
+            let removed = format!("removed {count} files, {}\n", number::bytes(bytes));
             output::print_as(OutputFormat::TEXT, &removed)
         }
     }
@@ -64,7 +64,7 @@ mod list {
             } else {
                 table::table(list, &terminal::whole_tables(AnsiStyle::PLAIN))
             };
-            let (total, limit) = (size(total), size(cache.limit()));
+            let (total, limit) = (number::bytes(total), number::bytes(cache.limit()));
             format!(
                 "{shown}{} files, {total} of at most {limit}, in {}\n",
                 objects.len(),
@@ -100,10 +100,5 @@ mod list {
             })
             .recorded("url", "Address", Unit::None, |object| object.url.clone())
             .build()
-    }
-
-    /// A size in words.
-    pub(super) fn size(bytes: u64) -> String {
-        analysis::number::value(bytes as f64, Unit::Bytes)
     }
 }

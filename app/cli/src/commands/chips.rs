@@ -5,7 +5,6 @@ use super::prelude::*;
 use analysis::hardware::chips::{Chip, ChipFact, chips, sources};
 
 use request::{ChipArg, Text};
-use session::number;
 
 /// Arguments of the command.
 #[derive(Debug, Args)]

@@ -37,7 +37,7 @@ pub struct CompileArgs {
 }
 
 /// A table of the command.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum CompileTable {
     /// Each function in each run.
     Functions,

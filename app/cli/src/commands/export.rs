@@ -57,7 +57,7 @@ fn export_format() -> impl TypedValueParser<Value = &'static ExportFormat> {
 }
 
 /// Columns by which files can be divided.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+#[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum PartitionColumn {
     /// The run
     Run,

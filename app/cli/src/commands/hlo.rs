@@ -33,7 +33,7 @@ pub struct HloArgs {
 }
 
 /// The formats of graphs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum GraphFormat {
     /// For Graphviz.
     Dot,

@@ -12,7 +12,6 @@ use importers::{ArchiveWriter, PACK_FACTS, PACKED_PROFILES, PACKED_SESSION};
 use crate::common::{GateArgs, JudgeArgs, gating};
 use render::{InputFile, html};
 use session::files::write_with;
-use session::number::value;
 use view::sessions::SessionStore;
 
 /// Arguments of the command.
@@ -80,7 +79,7 @@ pub fn run(args: &PackArgs, version: &str, stderr: &Stderr) -> Result<CommandOut
     stderr.detail(&format!(
         "wrote {}: {profiles}, {}",
         args.output.display(),
-        value(bytes as f64, Unit::Bytes)
+        number::bytes(bytes)
     ));
     Ok(CommandOutcome::Done)
 }

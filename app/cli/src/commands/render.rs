@@ -28,7 +28,7 @@ pub struct RenderArgs {
 }
 
 /// A scale factor: `2`.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 pub struct ScaleArg(pub f32);
 
 impl FromStr for ScaleArg {

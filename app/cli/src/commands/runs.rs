@@ -1,7 +1,6 @@
 //! `systole runs`: the runs of a log directory, with what they say of themselves.
 
 use super::prelude::*;
-use analysis::number::value;
 use analysis::{counted, distinct, printable};
 use importers::{ImportError, ListedRun};
 use unicode_width::UnicodeWidthStr as _;
@@ -141,7 +140,7 @@ fn facts(row: &ListedRunRow) -> Vec<String> {
         all => format!("{} ({})", counted(all.len(), "host"), first_of(all)),
     };
     let mut facts = vec![hosts];
-    facts.extend(run.bytes.map(|bytes| value(bytes as f64, Unit::Bytes)));
+    facts.extend(run.bytes.map(number::bytes));
     facts.extend(row.opened().map(RunSummary::facts).unwrap_or_default());
     facts
 }

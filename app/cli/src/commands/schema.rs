@@ -18,7 +18,7 @@ pub struct SchemaArgs {
 }
 
 /// Published formats.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum SchemaArg {
     /// `systole summarize`: a baseline.
     Summary,

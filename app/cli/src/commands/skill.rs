@@ -36,7 +36,7 @@ pub struct SkillArgs {
 }
 
 /// What to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum SkillAction {
     /// Write the instructions where agents look for them; never over changes of yours.
     Install,

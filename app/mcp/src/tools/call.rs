@@ -73,7 +73,7 @@ pub enum ToolOutput {
 }
 
 /// One call of a tool.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Call {
     pub roots: Arc<Roots>,
     pub traces: Arc<OpenTraces>,

@@ -13,7 +13,7 @@ use super::parts::{html_table, section, whole};
 use session::number::value;
 
 /// A run of a history.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct HistoryRun {
     /// What tells it apart.
     pub name: String,
@@ -25,7 +25,7 @@ pub struct HistoryRun {
 }
 
 /// A number over the runs.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct HistoryNumber {
     pub title: &'static str,
     pub unit: Unit,

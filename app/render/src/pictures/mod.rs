@@ -21,7 +21,7 @@ use view::timeline::trace::OpenTrace;
 pub use panels::{PICTURE_IDS, PICTURES, PicturePanel};
 
 /// How a picture looks.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 pub struct PictureStyle {
     /// In pixels.
     pub width: f32,

@@ -28,11 +28,7 @@ pub fn files(sources: &[Source]) -> String {
         );
     }
     let formats = sources.first().map_or("", |source| source.format);
-    let _ = write!(
-        facts,
-        " · {formats} · {}",
-        number::value(bytes as f64, Unit::Bytes)
-    );
+    let _ = write!(facts, " · {formats} · {}", number::bytes(bytes));
     facts
 }
 
@@ -82,19 +78,19 @@ pub fn header(document: &Document, overview: &Overview, layout: &TextLayout) -> 
         let _ = writeln!(text, "{}{facts}", layout.style.bold(&name));
     }
     if let Some(badge) = model.badge_in_words() {
-        text += &layout.lines(0, &badge, |line| layout.style.bold(line));
+        text += &layout.bold_lines(0, &badge);
     }
     text + &layout.plain_lines(0, &ran(document, overview).join(" · "))
 }
 
 /// The sentence to read first, and what happens outside the loop.
 pub fn limit(overview: &Overview, layout: &TextLayout) -> String {
-    let lines = |text: Option<String>, paint: &dyn Fn(&str) -> String| {
-        text.map_or_else(String::new, |text| layout.lines(0, &text, paint))
-    };
     let time = |time: Picos| time.to_string();
-    lines(overview.limit(time), &|line| layout.style.bold(line))
-        + &lines(overview.outside(time), &|line| layout.style.dim(line))
+    let limit = overview.limit(time);
+    let limit = limit.map(|text| layout.bold_lines(0, &text));
+    let outside = overview.outside(time);
+    let outside = outside.map(|text| layout.dim_lines(0, &text));
+    limit.into_iter().chain(outside).collect()
 }
 
 /// Aligned columns: title, value, target; the denominator beside or below them.

@@ -44,7 +44,7 @@ impl Kept {
 }
 
 /// How a file is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub enum FileKind {
     /// A serialized `XSpace`.
     XPlane,

@@ -56,7 +56,7 @@ impl TextKind {
 }
 
 /// A text in a file.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub struct Region {
     pub range: Range<usize>,
     pub kind: TextKind,

@@ -13,7 +13,7 @@ use crate::open::Session;
 use crate::tables::{Catalog, DataColumn, DataTable, RowFilter, Value, is_on_device, track_kinds};
 
 /// Which events are wanted. Of several patterns of one field, one must match; every field must match.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct EventFilter {
     pub name: Vec<NamePattern>,
     /// Kinds of work.

@@ -12,7 +12,7 @@ use super::filter::{EventFilter, EventTables};
 use crate::tables::{ColumnKind, DataColumn, DataTable, Value, cut, picked};
 
 /// By what a list is ordered; ties are in order of the tracks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub enum EventOrder {
     /// The earliest first.
     Start,
@@ -24,7 +24,7 @@ pub enum EventOrder {
 }
 
 /// A column of the list: a column of the table of slices, with its heading.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub struct ListedColumn {
     /// Its name, as in the table of slices.
     pub id: &'static str,
@@ -75,7 +75,7 @@ impl ListedColumn {
 }
 
 /// A part of the events that match.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Serialize, schemars::JsonSchema)]
 pub struct EventList {
     /// How many events match.
     pub total: usize,

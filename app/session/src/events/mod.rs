@@ -14,7 +14,7 @@ pub use pattern::NamePattern;
 pub use totals::{EventTotals, GroupKey, TotalOrder, totals};
 
 /// How much of an answer is wanted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub struct EventPage {
     /// Rows to leave out at the start.
     pub offset: usize,

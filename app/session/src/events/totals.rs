@@ -53,7 +53,7 @@ impl GroupKey {
 }
 
 /// By what groups are ordered, the greatest first; ties by the names of the groups.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub enum TotalOrder {
     /// By total time.
     Total,
@@ -69,7 +69,7 @@ pub enum TotalOrder {
 }
 
 /// Times of the events that match, in groups.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Serialize, schemars::JsonSchema)]
 pub struct EventTotals {
     /// How many events match.
     pub events: usize,

@@ -22,7 +22,7 @@ pub const MARKDOWN_MARK: &str = "<!-- Written by systole: the next run replaces 
 pub const TEXT_MARK: &str = "Written by systole: the next run replaces this file.";
 
 /// What the outputs of a call are checked against.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct OutputGuard {
     /// What the call reads: files, directories, patterns, addresses.
     inputs: Vec<PathBuf>,

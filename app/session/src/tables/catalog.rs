@@ -16,7 +16,6 @@ pub const OF_WHOLE_TRACES: [&str; 4] = ["slices", "tracks", "flows", "doctor_mem
 
 /// The tables of a session: those of the timeline at once, those of reports on demand, because they are computed. Of what
 /// was opened for reports, [`OF_WHOLE_TRACES`] are missing.
-#[derive(Clone)]
 pub struct Catalog {
     session: Session,
     scope: Scope,

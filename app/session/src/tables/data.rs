@@ -8,7 +8,7 @@ use std::sync::Arc;
 use analysis::{Provenance, Unit};
 
 /// A value of a [`DataTable`].
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug, PartialEq)]
 pub enum Value<'a> {
     /// Unknown or not applicable; never 0 or an empty text.
     Missing,
@@ -44,7 +44,7 @@ pub enum ColumnKind {
 }
 
 /// The distinct texts of a column that repeats a few texts.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct Choices {
     texts: Vec<Arc<str>>,
     /// Rank of each text in byte order.
@@ -224,7 +224,7 @@ impl DataColumn {
 }
 
 /// Limits of an integer column that exclude all rows outside.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub struct RowFilter {
     /// Number of the column.
     pub column: usize,

@@ -18,7 +18,7 @@ use crate::drawing::{Anchor, ColorRole, Drawing, Ink, width_of};
 use crate::time_format::TimeFormat;
 
 /// The room for a chart, and how it is written.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 pub struct ChartFrame {
     pub width: f32,
     pub height: f32,
@@ -45,7 +45,7 @@ impl ChartFrame {
 }
 
 /// A colour of a chart and its meaning.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug)]
 pub struct ChartSwatch {
     pub ink: Ink,
     pub title: Cow<'static, str>,

@@ -179,7 +179,7 @@ fn round_mark(top: i64, most: i64) -> i64 {
 }
 
 /// A step as a bar, or the mean of several.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct StepBar {
     /// The first and the last step.
     pub steps: (u32, u32),
@@ -236,7 +236,7 @@ impl StepBar {
 /// Maximum number of bars.
 const MOST_BARS: usize = 400;
 
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Debug, Default)]
 pub struct StepBars {
     /// In time order.
     pub bars: Vec<StepBar>,

@@ -13,7 +13,7 @@ use crate::timeline::bands::short_name;
 use crate::viewport::Viewport;
 
 /// A pair of matching steps, of A and of B.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug, PartialEq)]
 pub struct AlignedStep {
     /// Numbers in the reports.
     pub numbers: [u32; 2],
@@ -25,7 +25,7 @@ pub struct AlignedStep {
 }
 
 /// All pairs, in time order.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Debug, Default, PartialEq)]
 pub struct StepAlignment {
     steps: Vec<AlignedStep>,
     /// Sums of the step times before each pair, and of all.

@@ -42,7 +42,7 @@ impl DeltaTone {
 }
 
 /// A step, or several too narrow to distinguish.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug)]
 pub struct TimeDelta {
     /// Left and right end at the top.
     pub top: (f32, f32),

@@ -50,10 +50,7 @@ impl TraceSide {
 
     /// 0 for A, 1 for B.
     pub fn index(self) -> usize {
-        match self {
-            Self::A => 0,
-            Self::B => 1,
-        }
+        self as usize
     }
 
     pub fn name(self) -> &'static str {

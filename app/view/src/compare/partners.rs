@@ -8,7 +8,7 @@ use crate::palette::ColorKey;
 use crate::timeline::trace::OpenTrace;
 
 /// The labels of each op of a comparison.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct MatchingOps {
     /// By side and label: the row of [`Comparison::ops`].
     rows: [Vec<Option<u32>>; 2],

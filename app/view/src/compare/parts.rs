@@ -8,7 +8,7 @@ use super::StepAlignment;
 const PARTS: usize = StepPart::ALL.len();
 
 /// Changes of the parts of matching steps.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Debug, Default)]
 pub struct PartChanges {
     /// Prefix sums over the steps: B minus A by part.
     before_ps: Vec<[i128; PARTS]>,

@@ -6,7 +6,7 @@ use super::TraceSide;
 use crate::state::{DerivedTrack, Panel, TreeItem, ViewCommand};
 
 /// The matches, in both directions.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Debug, Default)]
 pub struct MatchingTracks {
     groups: [BTreeMap<GroupId, GroupId>; 2],
     tracks: [BTreeMap<TrackId, TrackId>; 2],

@@ -9,14 +9,14 @@ use super::{Anchor, ColorRole, Drawing, DrawingPoint, width_of};
 pub type PlotPlace = (f64, f64);
 
 /// The values at the edges of a plot.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 pub struct PlotRange {
     pub x: (f64, f64),
     pub y: (f64, f64),
 }
 
 /// Where a plot lies in its drawing, without its axes.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 pub struct PlotArea {
     pub left: f32,
     pub top: f32,

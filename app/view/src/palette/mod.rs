@@ -104,14 +104,14 @@ impl ColorKey {
 }
 
 /// A fill colour and the text colour that contrasts with it.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 pub struct SliceColor<C> {
     /// The box.
     pub fill: C,
     pub text: C,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Palette<C> {
     /// Behind the tracks.
     pub canvas: C,

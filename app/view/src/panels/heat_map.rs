@@ -78,7 +78,7 @@ pub struct HeatCell {
 }
 
 /// A column.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug)]
 pub struct HeatStep {
     /// Number of the step.
     pub number: u32,
@@ -101,7 +101,7 @@ pub struct HeatDevice {
 }
 
 /// Devices × steps.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug)]
 pub struct HeatMap {
     pub quantity: HeatQuantity,
     /// The columns, in time order.

@@ -6,7 +6,7 @@ use crate::prelude::*;
 const MOST_BARS: usize = 40;
 
 /// Durations of all slices of a label, in bars.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Debug, Default)]
 pub struct Histogram {
     /// Number of slices.
     pub count: usize,

@@ -19,7 +19,7 @@ const MARGIN: f32 = 10.0;
 const SWEEPS: usize = 6;
 
 /// A graph with positions.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Debug, Default)]
 pub struct HloGraph {
     /// Row of [`Neighbourhood::nodes`], left and upper edge of its box.
     pub boxes: Vec<(usize, f32, f32)>,

@@ -8,7 +8,7 @@ use crate::palette::ColorKey;
 use crate::state::ColorBy;
 use crate::timeline::trace::OpenTrace;
 
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default)]
 pub struct ColorLegend {
     /// Colours with a meaning.
     pub swatches: Vec<(ColorKey, Cow<'static, str>)>,

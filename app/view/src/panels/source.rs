@@ -130,14 +130,14 @@ pub fn stack_of(session: &Session, op: OpId) -> Vec<SourcePlace> {
 }
 
 /// The ops of a line.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default)]
 pub struct LineTime {
     pub self_time_ps: Picos,
     pub ops: BTreeSet<OpId>,
 }
 
 /// A file with the ops of its lines.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default)]
 pub struct FileTimes {
     /// The file, as recorded.
     pub file: String,
@@ -215,7 +215,7 @@ pub fn prefix_to(file: &str, folder: &Path) -> Option<SourcePrefix> {
 }
 
 /// A file that was found.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct SourceText {
     pub path: PathBuf,
     pub lines: Vec<String>,

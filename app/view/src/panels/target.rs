@@ -30,7 +30,7 @@ const PLACES: [&str; 3] = ["core", "device", "host"];
 const AROUND_MOMENT: i64 = 1_000;
 
 /// What a row refers to.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug, PartialEq)]
 pub enum RowTarget {
     Slice(SliceId),
     Range(TimeRange),

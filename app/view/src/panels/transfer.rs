@@ -12,7 +12,7 @@ use crate::time_format::TimeFormat;
 const SPACES: [(u64, &str); 3] = [(0, "HBM"), (1, "VMEM"), (5, "host memory")];
 
 /// A transfer with both of its ends.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug)]
 pub struct TransferEnds {
     /// The other end: of a done the start, of a start the done.
     pub other: SliceId,
@@ -64,10 +64,7 @@ pub fn transfer(
         } else {
             ""
         };
-        parts.push(format!(
-            "{most}{}",
-            number::value(bytes as f64, Unit::Bytes)
-        ));
+        parts.push(format!("{most}{}", number::bytes(bytes)));
     }
     parts.extend(match message.and_then(|message| message.participants) {
         Some(count) => Some(format!("between {count} devices")),

@@ -44,7 +44,7 @@ impl SearchFor {
     }
 }
 
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default)]
 pub struct SearchResults {
     /// Matching slices in time order, those that start at the same time by id; the first ones, up to the limit.
     pub slices: Vec<SliceId>,

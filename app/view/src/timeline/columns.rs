@@ -21,7 +21,7 @@ use crate::palette::ColorKey;
 pub const TILE_COLUMNS: usize = 256;
 
 /// A piece of a lane, or of several that share a row.
-#[derive(Debug, PartialEq)]
+#[derive(Debug)]
 pub struct ColumnTile {
     /// Unique among the tiles of a cache.
     pub id: u64,
@@ -37,7 +37,7 @@ pub struct ColumnTile {
 }
 
 /// A slice that is long enough to be told apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub struct LongSlice {
     pub slice: SliceId,
     /// Its time, kept here because each frame needs it, and the model's columns are far from each other in memory.
@@ -67,7 +67,7 @@ impl LongSlice {
 }
 
 /// What a row of a column shows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub enum ColumnCell {
     Empty,
     /// The work of this colour.

@@ -12,7 +12,7 @@ use crate::timeline::scene::DrawnTrace;
 const COLUMNS: usize = 1024;
 
 /// The covered share of each piece of the trace.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Debug, Default)]
 pub struct MinimapDensity {
     /// Mean over the ops of all devices; empty without devices.
     pub devices: Vec<f32>,

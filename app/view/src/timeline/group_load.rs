@@ -63,7 +63,7 @@ fn shows_work(model: &TraceModel, track: TrackId) -> bool {
 }
 
 /// How many threads of a group are busy: run at least one slice.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default)]
 pub struct BusyThreads {
     /// When their number changes, in time order.
     changes: Vec<BusyChange>,
@@ -72,7 +72,7 @@ pub struct BusyThreads {
 }
 
 /// From a time on, a number of threads is busy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 struct BusyChange {
     at: i64,
     threads: u32,
@@ -83,7 +83,7 @@ struct BusyChange {
 }
 
 /// How busy the threads of a group are in a range.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct BusyShare {
     /// The share of the time in which at least one is busy, 0 to 1.
     pub any: f64,

@@ -7,7 +7,7 @@ use crate::timeline::peaks::MaximumIndex;
 
 /// Slices that are highlighted, prepared so that the cost of a frame depends on the number of boxes
 /// and not of slices.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default)]
 pub struct Highlighted {
     /// By id.
     pub(super) ids: Vec<SliceId>,

@@ -11,7 +11,7 @@ use std::ops::Range;
 const FOLD: usize = 16;
 
 /// Indices of maxima. The values are kept elsewhere.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct MaximumIndex {
     levels: Vec<Vec<u32>>,
 }

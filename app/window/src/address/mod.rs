@@ -35,7 +35,7 @@ const NAME: usize = 60;
 const REST_S: f64 = 0.3;
 
 /// A place in a trace.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Debug, Default, PartialEq)]
 pub struct Place {
     time: Option<TimeRange>,
     selection: Option<usize>,

@@ -19,7 +19,7 @@ use crate::command::{AppCommand, AppCommands};
 use actions::COMPARE;
 
 /// The current key bindings.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug)]
 pub struct Keys {
     chords: Vec<(Chord, &'static str)>,
 }

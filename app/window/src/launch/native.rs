@@ -17,7 +17,6 @@ use crate::start_times::StartTimes;
 use crate::{App, AppCommand};
 use view::panels::source::SourcePrefix;
 
-#[derive(Clone)]
 pub struct WindowOptions {
     /// What to open first.
     pub path: Option<PathBuf>,

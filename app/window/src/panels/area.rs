@@ -127,7 +127,7 @@ fn rows_ui(ui: &mut Ui, summary: &AreaSummary, choice: &mut AreaPanelState, out:
     {
         let title = cells
             .first()
-            .map(|cell| super::number::shown(cell, Unit::None))
+            .map(|cell| number::shown(cell, Unit::None))
             .unwrap_or_default();
         out.push(ViewCommand::highlight(title, summary.labels_of(row)).into());
     }

@@ -11,7 +11,7 @@ use view::time_format;
 /// Most entries of one kind.
 const MOST: usize = 8;
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct PaletteEntry {
     /// What it is called.
     pub title: String,

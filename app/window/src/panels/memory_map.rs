@@ -120,21 +120,14 @@ pub fn memory_map_ui(
     }
     let Some(shown) = &state.shown else { return };
     let capacity = report.capacity_of(space).map_or_else(String::new, |bytes| {
-        format!(
-            " · {} has {}",
-            map.memory,
-            number(bytes as f64, Unit::Bytes)
-        )
+        format!(" · {} has {}", map.memory, number::bytes(bytes))
     });
     let text = format!(
         "heap {} · most live {} at {} · arguments, results and constants beside it {}{capacity}",
-        number(map.heap_bytes as f64, Unit::Bytes),
-        number(
-            map.live_bytes.get(map.peak).copied().unwrap_or(0) as f64,
-            Unit::Bytes
-        ),
+        number::bytes(map.heap_bytes),
+        number::bytes(map.live_bytes.get(map.peak).copied().unwrap_or(0)),
         map.instructions.get(map.peak).map_or("?", String::as_str),
-        number(map.other_bytes as f64, Unit::Bytes),
+        number::bytes(map.other_bytes),
     );
     ui.label(remark(text))
         .on_hover_text("By the compiler's plan, padding included");
@@ -222,11 +215,11 @@ fn choose_ui(ui: &mut Ui, report: &BuffersReport, state: &mut MemoryMapState) {
 /// Live bytes over the program; returns where it was clicked.
 fn curve_ui(ui: &mut Ui, map: &BufferMap, cursor: usize) -> Option<usize> {
     let count = map.live_bytes.len();
-    let live = |index: usize| map.live_bytes.get(index).copied().unwrap_or(0) as f64;
+    let live = |index: usize| map.live_bytes.get(index).copied().unwrap_or(0);
     let share = |index: usize| (index as f32 + 0.5) / count.max(1) as f32;
     let marked = (share(map.peak), share(cursor));
-    let bytes = (0..count).map(|index| Some(live(index)));
-    let most = number(live(map.peak), Unit::Bytes);
+    let bytes = (0..count).map(|index| Some(live(index) as f64));
+    let most = number::bytes(live(map.peak));
     let draw = |frame: &ChartFrame| bytes_curve(bytes, marked, &most, frame);
     let size = vec2(ui.available_width() - 8.0, CURVE);
     let label = "Live bytes over the program";
@@ -240,7 +233,7 @@ fn curve_ui(ui: &mut Ui, map: &BufferMap, cursor: usize) -> Option<usize> {
             .on_hover_cursor(CursorIcon::Crosshair)
             .on_hover_ui_at_pointer(|ui| {
                 ui.label(map.instructions.get(index).map_or("?", String::as_str));
-                ui.label(format!("{} live", number(live(index), Unit::Bytes)));
+                ui.label(format!("{} live", number::bytes(live(index))));
                 ui.weak("Click to list what is live here");
             });
     }
@@ -338,17 +331,16 @@ fn paint_box(painter: &Painter, theme: &Theme, boxed: &BufferBox, area: Rect) {
 /// The tooltip of a buffer.
 fn about_box_ui(ui: &mut Ui, map: &BufferMap, boxed: &BufferBox) {
     ui.strong(&boxed.buffer.instruction);
-    let bytes = |bytes: u64| number(bytes as f64, Unit::Bytes);
     ui.label(format!(
         "{} at offset {}",
-        bytes(boxed.buffer.bytes),
-        bytes(boxed.offset)
+        number::bytes(boxed.buffer.bytes),
+        number::bytes(boxed.offset)
     ));
     ui.label(format!(
         "of these padding: {}",
         boxed.buffer.element_bytes.map_or_else(
             || "not known".to_owned(),
-            |elements| bytes(boxed.buffer.bytes.saturating_sub(elements)),
+            |elements| number::bytes(boxed.buffer.bytes.saturating_sub(elements)),
         )
     ));
     let name = |index: usize| {

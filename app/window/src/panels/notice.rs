@@ -20,7 +20,7 @@ fn card(ctx: &Context, content: impl FnOnce(&mut Ui)) {
 }
 
 /// A message at the bottom of the window.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug)]
 pub struct PassingNotice {
     text: String,
     passes: bool,

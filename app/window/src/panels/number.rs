@@ -5,6 +5,8 @@ use crate::prelude::*;
 use super::controls::with_controls;
 use crate::times;
 
+pub use session::number::bytes;
+
 /// A cell as text.
 pub fn shown(cell: &Cell, unit: Unit) -> String {
     match (cell, unit) {

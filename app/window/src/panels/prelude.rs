@@ -1,7 +1,7 @@
 //! What most panels name: `use crate::panels::prelude::*`.
 
 pub(super) use super::context::{PanelContext, computing_ui, section_ui};
-pub(super) use super::number::number;
+pub(super) use super::number::{self, number};
 pub(super) use super::widgets::{
     ResponseExt as _, at_right, check_box, close_button, dialog, keep, kept, remark, remark_ui,
     text_field,

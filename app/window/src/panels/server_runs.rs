@@ -19,7 +19,7 @@ const MOST: usize = 300;
 const FEW: usize = 12;
 
 /// A run of the server.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Debug, Deserialize)]
 struct OfferedRun {
     id: String,
     name: String,
@@ -34,14 +34,14 @@ struct OfferedRun {
 }
 
 /// A place that the server cannot read.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Debug, Deserialize)]
 struct UnreadPlace {
     place: String,
     message: String,
 }
 
 /// What the server answers.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Debug, Deserialize)]
 struct ServerRunPage {
     runs: Vec<OfferedRun>,
     total: usize,
@@ -305,9 +305,7 @@ fn facts(run: &OfferedRun, now_s: u64) -> String {
     let hosts = Some(run.hosts.len())
         .filter(|&count| count > 1)
         .map(|count| format!("{count} hosts"));
-    let size = run
-        .bytes
-        .map(|bytes| analysis::number::value(bytes as f64, Unit::Bytes));
+    let size = run.bytes.map(analysis::number::bytes);
     let age = run
         .modified_s
         .map(|modified| ago(now_s.saturating_sub(modified)));

@@ -162,7 +162,7 @@ fn megabytes(bytes: u64) -> String {
 }
 
 /// A failed attempt to open or save.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug)]
 pub struct FailedToOpen {
     /// What failed, as a sentence.
     pub what: &'static str,

@@ -6,6 +6,8 @@
 // One by one: a prelude has names that a platform hands on, too.
 use std::path::PathBuf;
 
+use web_time::SystemTime;
+
 #[cfg(target_arch = "wasm32")]
 mod browser;
 #[cfg(not(target_arch = "wasm32"))]
@@ -33,3 +35,10 @@ pub type FirstFetched = Box<dyn FnOnce() + Send>;
 
 /// Called once a file is there, or with the reason why it is not.
 pub type Fetched = Box<dyn FnOnce(Result<(), String>) + Send>;
+
+/// Seconds since 1970.
+pub fn unix_seconds() -> u64 {
+    SystemTime::now()
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .map_or(0, |since| since.as_secs())
+}

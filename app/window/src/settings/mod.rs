@@ -49,7 +49,7 @@ impl ThemeChoice {
 }
 
 /// A panel with a size that the user chooses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub enum PanelPart {
     /// The column of reports.
     Reports,
@@ -141,7 +141,7 @@ fn sensible_scale(scale: f32) -> f32 {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Debug, Serialize)]
 pub struct Settings {
     /// Files opened before, the latest first.
     pub recent: Vec<PathBuf>,

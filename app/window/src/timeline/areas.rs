@@ -19,7 +19,7 @@ const SLIM: (f32, f32) = (30.0, 20.0);
 const SCROLL_BAR: f32 = 10.0;
 
 /// What is above the tracks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub struct TimelineHead {
     /// The minimap and the field that filters tracks.
     pub minimap: bool,

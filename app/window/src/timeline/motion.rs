@@ -17,7 +17,7 @@ const TOP_SPEED: f64 = 30.0;
 const ANIMATION_SECONDS: f64 = 0.25;
 
 /// How Shift and Alt change the speed of a held key.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default)]
 pub enum MovementSpeed {
     /// Neither.
     #[default]

@@ -7,14 +7,14 @@ use importer_common::prelude::*;
 use super::line::{LogLine, LogMessage, LogTime, LoggedPhase};
 
 /// One phase that ended.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct LoggedSpan {
     pub phase: LoggedPhase,
     pub range: TimeRange,
 }
 
 /// A function that was traced, and what followed until its program was ready.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Debug, Default)]
 pub(super) struct LoggedProgram {
     pub function: String,
     /// In the order in which they ended.

@@ -3,7 +3,7 @@
 use chrono::{NaiveDate, NaiveDateTime};
 
 /// A phase of a compilation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoggedPhase {
     /// Python to jaxpr.
     Trace,
@@ -14,7 +14,7 @@ pub enum LoggedPhase {
 }
 
 /// What a message says; functions are named as in the program.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug, PartialEq)]
 pub enum LogMessage<'a> {
     /// A phase of a function ended after this many seconds.
     Finished(LoggedPhase, &'a str, f64),

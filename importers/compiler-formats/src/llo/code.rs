@@ -15,7 +15,7 @@ use importer_common::prelude::*;
 const MOST_STALLS: usize = 4;
 
 /// What a text shows.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct BundleTexts {
     /// Bundles.
     pub all: u64,

@@ -52,7 +52,7 @@ impl DumpKind {
 }
 
 /// A file of a dump, ordered by time; what concerns the program comes before tables of the same time.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct DumpFile {
     stamp: u64,
     kind: DumpKind,

@@ -10,7 +10,7 @@ const MAX_UNITS: usize = 64;
 const MAX_SLOTS: u64 = 1 << 16;
 
 /// The sums of a table.
-#[derive(Debug, Default, PartialEq)]
+#[derive(Debug, Default)]
 pub(super) struct UnitTotals {
     /// Number of rows.
     pub bundles: u64,
@@ -18,7 +18,7 @@ pub(super) struct UnitTotals {
 }
 
 /// The sums of one column.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Debug, Default)]
 pub(super) struct UnitUsage {
     pub name: String,
     /// Slots per bundle.

@@ -44,7 +44,7 @@ pub(super) enum RingLinks {
 }
 
 /// One collective with its cost.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct CollectiveTransfer {
     pub links: RingLinks,
     /// Bytes that each device sends; for a permute, the bytes to its one neighbour.

@@ -18,7 +18,7 @@ use super::program::ScheduledProgram;
 use super::step::InstructionEffect;
 
 /// The resource that an event occupies.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 pub(super) enum SimulatedResource {
     Core,
     Hbm,
@@ -26,7 +26,7 @@ pub(super) enum SimulatedResource {
 }
 
 /// An event with a duration.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug)]
 pub(super) struct SimulatedEvent {
     pub lane: SimulatedResource,
     /// Picoseconds.

@@ -26,7 +26,7 @@ const BUFFERS: usize = 4;
 const MAX_ITEM: usize = 256 << 20;
 
 /// The result of feeding all content.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct FeedResult {
     /// Number of unpacked bytes.
     pub bytes: u64,

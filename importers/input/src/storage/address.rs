@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// Who keeps the object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Provider {
     /// Google Cloud Storage.
     Google,
@@ -16,7 +16,7 @@ pub enum Provider {
 }
 
 /// An address, taken apart.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Address {
     /// Who keeps the object.
     pub provider: Provider,

@@ -23,7 +23,7 @@ pub enum EntryKind {
 }
 
 /// Something in a directory.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TreeEntry {
     /// Its name, without directories.
     pub name: String,

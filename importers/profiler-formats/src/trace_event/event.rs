@@ -10,7 +10,7 @@ use super::number;
 use super::repeats::{EventRepeats, HeadIds, RestParts};
 
 /// A process or thread id.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) enum EventId<'a> {
     #[default]
     Missing,
@@ -42,7 +42,7 @@ impl Micros<'_> {
 }
 
 /// An event. Missing strings and objects are empty.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(super) struct RawEvent<'a> {
     /// First letter of the phase; 0 if missing.
     pub ph: u8,

@@ -20,7 +20,7 @@ enum ExecutionArg {
 }
 
 /// A number or string of an op.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 enum OpArgument {
     Execution(ExecutionArg),
     Number(usize),

@@ -16,7 +16,6 @@ struct ProgramExecution {
 }
 
 /// The label of a slice, and the numbers of this execution that differ from those of the op.
-#[derive(Clone)]
 struct OpLabel {
     label: LabelId,
     attrs: Vec<(SliceAttr, i64)>,

@@ -52,7 +52,7 @@ pub(super) struct EventRest {
 }
 
 /// Where the members of a rest are.
-#[derive(Clone, Default)]
+#[derive(Default)]
 pub(super) struct RestParts {
     pub name: Range<usize>,
     pub name_is_escaped: bool,

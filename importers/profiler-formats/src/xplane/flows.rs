@@ -24,7 +24,7 @@ pub(super) fn context_point(id: u64, context_type: u64, role: FlowRole, index: u
 }
 
 /// A decoded `flow` stat.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct XFlow {
     pub category: u8,
     pub id: u64,

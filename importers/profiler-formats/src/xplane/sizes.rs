@@ -31,7 +31,7 @@ pub enum ProfilePart {
 }
 
 /// The size of one part.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct PartSize {
     pub part: ProfilePart,
     /// The line of devices (`XLA Ops`); empty for other parts.

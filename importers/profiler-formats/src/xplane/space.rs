@@ -29,7 +29,7 @@ const MAX_RESUMED: usize = 100;
 const MAX_PLANES: usize = 1 << 14;
 
 /// A part of a file that the importer reads. Bytes between these parts are damaged and not read.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct SpaceElement {
     /// Number of its field in `XSpace`; 1 is a plane.
     pub field: u32,

@@ -14,7 +14,7 @@ use super::known::Known;
 pub(super) type FileBytes = Arc<dyn AsRef<[u8]> + Send + Sync>;
 
 /// The entries of the two metadata maps of a plane.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Serialize, Deserialize)]
 pub(super) struct MetadataEntries {
     event_keys: Vec<u64>,
     /// The `XEventMetadata` message of each row.
@@ -31,7 +31,6 @@ pub(super) struct MetadataIndex {
 }
 
 /// The stats of a plane that the importer reads.
-#[derive(Clone)]
 pub(super) struct KnownStats {
     by_row: Vec<Known>,
     /// The same by id, for small ids, because events have millions of stats.
@@ -285,7 +284,7 @@ impl PlaneMetadata {
 }
 
 /// The value of an `XStat`. Integers can be signed or unsigned, depending on the producer, so readers must accept both.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug)]
 pub(super) enum StatValue {
     None,
     Int(i64),

@@ -23,13 +23,13 @@ const MAX_NPUS: u64 = 1 << 20;
 const GIB: f64 = (1_u64 << 30) as f64;
 
 /// A network, by its dimensions.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug, PartialEq)]
 pub(super) struct AstraSimNetwork {
     file: String,
     dimensions: Vec<NetworkDimension>,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug, PartialEq)]
 struct NetworkDimension {
     kind: String,
     npus: u64,

@@ -33,7 +33,7 @@ impl NodeKind {
 }
 
 /// A node of the graph.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Debug, Default)]
 pub(crate) struct ChakraNode {
     /// 0 if it is missing.
     pub id: u64,
@@ -57,7 +57,7 @@ pub(crate) struct ChakraNode {
 const MAX_NODES: usize = 1 << 22;
 
 /// The readable part of a graph.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(crate) struct ChakraGraph {
     pub version: String,
     pub nodes: Vec<ChakraNode>,

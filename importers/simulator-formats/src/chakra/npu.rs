@@ -8,7 +8,7 @@ use trace_model::{FlowEnd, SliceKey};
 use super::graph::NodeKind;
 
 /// An executed node.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct NodeExecution {
     pub id: u64,
     pub name: String,

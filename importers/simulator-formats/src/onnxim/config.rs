@@ -15,7 +15,7 @@ const MAX_FILES: usize = 256;
 const TOLERANCE: f64 = 1e-4;
 
 /// A configuration that matches the run.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug, PartialEq)]
 pub(super) struct OnnximConfig {
     pub file: String,
     pub mhz: f64,

@@ -22,7 +22,7 @@ pub(super) struct CoreUtilization {
 }
 
 /// A relevant line.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug, PartialEq)]
 pub(super) enum OnnximLine<'a> {
     /// The start of a simulation.
     Begin,

@@ -23,7 +23,7 @@ pub(super) struct OnnximLayer {
 }
 
 /// The number of a layer in graph order, from the ends of its tiles.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) enum OnnximNumber {
     #[default]
     Unknown,
@@ -117,7 +117,7 @@ pub(super) struct OnnximRun {
 }
 
 /// The model names that occur in the log.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub(super) enum OnnximModels {
     #[default]
     Unnamed,

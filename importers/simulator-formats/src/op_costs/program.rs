@@ -35,7 +35,7 @@ pub(super) struct CostedProgram {
 }
 
 /// The device that runs everything.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(super) struct CostedDevice {
     pub info: DeviceInfo,
     /// Names of the parts of the device that an op can use.

@@ -45,14 +45,14 @@ pub(super) struct ScaleSimConfig {
 }
 
 /// A topology: the sizes of all layers.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct ScaleSimTopology {
     pub file: String,
     rows: Vec<TopologyRow>,
 }
 
 /// One layer of a topology.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct TopologyRow {
     pub name: String,
     /// The sizes, for display.

@@ -4,7 +4,7 @@ use importer_common::csv_table::RowArgs;
 use trace_model::Arg;
 
 /// The counted content of a trace.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct DramTraceCounts {
     /// Number of cells with an address.
     pub words: u64,
@@ -47,7 +47,7 @@ pub(super) const STREAMS: [ScaleSimStream; 3] = [
 ];
 
 /// Traffic of a stream with one memory, in cycles of the layer.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ScaleSimTraffic {
     pub first: i64,
     /// The last cycle, inclusive.
@@ -56,7 +56,7 @@ pub(super) struct ScaleSimTraffic {
 }
 
 /// The traffic of one stream.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(super) struct ScaleSimAccess {
     pub sram: ScaleSimTraffic,
     pub dram: ScaleSimTraffic,

@@ -20,7 +20,7 @@ use crate::import::file_names::{endings, host_and_rank};
 use crate::registry::IMPORTERS;
 
 /// The files of one session.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default)]
 pub struct LocatedRun {
     /// One entry per host, in the order of their names.
     pub hosts: Vec<HostFiles>,
@@ -38,7 +38,7 @@ pub struct LocatedRun {
 }
 
 /// The events of one host, in one or several formats.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default)]
 pub struct HostFiles {
     /// Name of the host by the convention of run directories; `None` for a file
     /// that was named directly.

@@ -9,7 +9,7 @@ use crate::{HloModule, Instruction, InstructionId};
 const MOST_CANDIDATES: usize = 1_000;
 
 /// An instruction whose work several of the other program do.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct DividedFusion {
     /// The one.
     pub whole: InstructionId,

@@ -32,7 +32,7 @@ pub use order::{MatchedInstruction, ScheduleDifference};
 const MOST_CANDIDATES: usize = 32;
 
 /// Instructions of two programs, matched by content.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default)]
 pub struct ProgramMatch {
     /// Instructions of both, in the order of the first program.
     pub pairs: Vec<MatchedInstruction>,

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use crate::{HloModule, InstructionId};
 
 /// Two instructions that do the same, or what became of one in the second program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub struct MatchedInstruction {
     /// In the first program.
     pub first: InstructionId,

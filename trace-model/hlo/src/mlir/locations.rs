@@ -15,7 +15,7 @@ pub(super) struct Locations<'a> {
 }
 
 /// Framework name, file and line; empty where unknown.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SourceOfOp<'a> {
     pub name: &'a str,
     pub file: &'a str,

@@ -15,14 +15,14 @@ use crate::facts::{Attributes, CollectiveAttributes, DotDimensions, PrecisionCon
 use crate::{ProductPrecision, ReplicaGroups, Shape};
 
 /// A region of an op.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct OpRegion<'a> {
     pub arguments: &'a str,
     pub body: &'a str,
 }
 
 /// An op.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default)]
 pub(super) struct MlirOp<'a> {
     /// Name of its value, with `%`; empty if it has none.
     pub name: &'a str,

@@ -194,7 +194,7 @@ pub(crate) fn is_inline(value: &str) -> bool {
 }
 
 /// Attributes that name one computation, or several in braces.
-const CALLING: [&str; 10] = [
+pub(crate) const CALLING: [&str; 10] = [
     "calls",
     "to_apply",
     "body",
@@ -208,7 +208,7 @@ const CALLING: [&str; 10] = [
 ];
 
 /// One operand of an instruction.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub struct Operand<'a> {
     /// Its shape, where the text gives it.
     pub shape: Option<Shape<'a>>,

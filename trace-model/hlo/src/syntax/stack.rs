@@ -6,7 +6,7 @@ use super::{pairs, unescaped};
 const MAX_FRAMES: usize = 256;
 
 /// One frame of a stack.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub struct Frame<'a> {
     /// Source file.
     pub file: &'a str,
@@ -17,7 +17,7 @@ pub struct Frame<'a> {
 }
 
 /// The stack frames of a program: four flat arrays, numbered from 1; 0 stands for none.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default)]
 pub struct StackFrames {
     /// Names of source files.
     pub files: Vec<String>,

@@ -2,10 +2,10 @@
 
 use std::hash::{DefaultHasher, Hasher as _};
 
-use crate::syntax::{HloText, ReplicaGroups, split_attributes};
+use crate::syntax::{CALLING, HloText, ReplicaGroups, split_attributes};
 
-/// Attributes that name things, number them anew in each compilation, or are compared in another way.
-const LEFT_OUT: [&str; 22] = [
+/// Attributes that, beside those that name computations, name things, number them anew in each compilation, or are compared in another way.
+const LEFT_OUT: [&str; 12] = [
     "metadata",
     "backend_config",
     "channel_id",
@@ -15,16 +15,6 @@ const LEFT_OUT: [&str; 22] = [
     "frontend_attributes",
     "control-predecessors",
     "async_execution_thread",
-    "calls",
-    "to_apply",
-    "body",
-    "condition",
-    "select",
-    "scatter",
-    "true_computation",
-    "false_computation",
-    "branch_computations",
-    "called_computations",
     "output_to_operand_aliasing",
     "custom_call_schedule",
     "api_version",
@@ -38,7 +28,8 @@ pub(super) fn content(hlo: &HloText<'_>) -> u64 {
         // Groups that can be read are compared by what they are.
         let is_read =
             || ReplicaGroups::parse(value.trim()).is_some_and(|groups| groups.expand().is_some());
-        if LEFT_OUT.contains(&key) || key == "replica_groups" && is_read() {
+        if LEFT_OUT.contains(&key) || CALLING.contains(&key) || key == "replica_groups" && is_read()
+        {
             0
         } else {
             hash(&(key, value.trim()))

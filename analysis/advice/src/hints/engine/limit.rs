@@ -194,7 +194,7 @@ impl<'a> Loop<'a> {
 
     /// Whether the program ran once in the whole trace: that is no loop.
     fn runs_once(&self) -> bool {
-        let all = self.facts.cx.scoped(Scope::WholeTrace);
+        let all = self.facts.cx.whole();
         let steps = all.report::<Steps>();
         steps.is_ok_and(|steps| steps.has_steps() && steps.steps.len() == 1)
     }

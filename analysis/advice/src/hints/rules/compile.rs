@@ -208,7 +208,7 @@ fn counted_range(facts: &HintFacts<'_>) -> Option<TimeRange> {
 fn late<'r>(facts: &HintFacts<'_>, report: &'r CompileReport) -> Vec<&'r Compilation> {
     let steps = facts
         .cx
-        .scoped(Scope::WholeTrace)
+        .whole()
         .report::<Steps>()
         .ok()
         .filter(|steps| steps.has_steps());

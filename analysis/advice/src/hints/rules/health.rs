@@ -37,7 +37,7 @@ pub(super) static RULES: &[Rule] = &[
 ];
 
 fn found(facts: &HintFacts<'_>, id: &str) -> RuleResult {
-    let doctor = facts.cx.scoped(Scope::WholeTrace).report::<Doctor>()?;
+    let doctor = facts.cx.whole().report::<Doctor>()?;
     let finding = doctor.findings.iter().find(|finding| finding.id == id);
     let finding = finding
         .filter(|finding| finding.severity > trace_model::Severity::Info)

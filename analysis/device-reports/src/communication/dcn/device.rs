@@ -27,7 +27,7 @@ struct DcnOp {
 }
 
 /// One collective of one program.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 struct DcnTransfer {
     rendezvous: String,
     program: Option<ProgramId>,

@@ -166,7 +166,6 @@ pub struct Transfer {
 
 /// Compute that ran while a collective was in flight.
 #[engine::reported]
-#[derive(Eq)]
 pub struct HiddenBy {
     /// Instruction.
     pub op: String,
@@ -176,7 +175,6 @@ pub struct HiddenBy {
 
 /// How long cores waited for each other in one collective.
 #[engine::row(inferred)]
-#[derive(Eq)]
 pub struct Skew {
     /// Executions that were matched over cores.
     pub instances: u64,

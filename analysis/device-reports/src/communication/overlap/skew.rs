@@ -62,7 +62,7 @@ impl CollectiveExecution {
 }
 
 /// The result of matching the executions of one collective on several cores.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub(super) struct MatchedCollective {
     /// Executions that were matched over cores, and whose transfer begins inside the scope.
     pub instances: u64,

@@ -22,7 +22,7 @@ pub struct CurvePoint {
 }
 
 /// Result of replaying a heap.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default)]
 pub(super) struct HeapReplay {
     /// Live bytes over the schedule: the last change of each instruction.
     pub curve: Vec<CurvePoint>,

@@ -79,7 +79,7 @@ pub fn buffer_map(cx: &Context<'_>, program: ProgramId, space: u64) -> Result<Bu
         .buffer_assignment(&title)
         .map_err(|error| no(error.to_string()))?
         .ok_or_else(|| no(format!("{title} carries no buffer assignment")))?;
-    let report = cx.scoped(Scope::WholeTrace).report::<Buffers>()?;
+    let report = cx.whole().report::<Buffers>()?;
     let memory = report.memory_name(space);
     let (allocation, trace) = largest(&assignment, space).ok_or_else(|| {
         no(format!(

@@ -50,11 +50,7 @@ impl Analysis for Buffers {
     fn run(cx: &Context<'_>) -> Result<BuffersReport> {
         if cx.scope != Scope::WholeTrace {
             // A plan is the same whenever the program runs.
-            return Ok(cx
-                .scoped(Scope::WholeTrace)
-                .report::<Self>()?
-                .as_ref()
-                .clone());
+            return Ok(cx.whole().report::<Self>()?.as_ref().clone());
         }
         let mut errors = Vec::new();
         let mut programs = Vec::new();

@@ -7,7 +7,7 @@ use super::events::{MemoryEvent, RecordedMemory};
 use super::{LiveBuffer, live, replay, table};
 
 /// The use of one memory over time, and its content at a time.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug)]
 pub struct MemoryCurve {
     /// The device, or the name of the allocator.
     pub memory: String,

@@ -90,7 +90,7 @@ impl LiveBuffer {
 }
 
 /// Data from the arguments of an event.
-#[derive(Default, PartialEq)]
+#[derive(Default)]
 struct AllocationLabels {
     op: Option<String>,
     shape: Option<String>,

@@ -162,7 +162,7 @@ struct HostStep {
 
 /// The steps of a device; all steps if it took part in none or is unknown.
 fn host_steps(cx: &Context<'_>, core: Option<GroupId>) -> Vec<HostStep> {
-    let Ok(steps) = cx.scoped(Scope::WholeTrace).report::<Steps>() else {
+    let Ok(steps) = cx.whole().report::<Steps>() else {
         return Vec::new();
     };
     if !steps.has_steps() {

@@ -40,7 +40,7 @@ impl Analysis for MemoryNeed {
 
     fn run(cx: &Context<'_>) -> Result<MemoryShortage> {
         // A program needs the same whenever it runs.
-        let cx = cx.scoped(Scope::WholeTrace);
+        let cx = cx.whole();
         let mut need = largest_need(&cx)?;
         need.unknown.extend(missing_programs(&cx));
         Ok(need)

@@ -1,7 +1,6 @@
 //! A shortage in one sentence.
 
 use engine::number;
-use facts::prelude::*;
 
 use super::need::MemoryShortage;
 
@@ -11,7 +10,7 @@ const WORTH_SAYING: f64 = 0.05;
 impl MemoryShortage {
     /// The sentence with units of 1000, as the tables below it have; `statement` has those of the messages.
     pub fn decimal_statement(&self) -> String {
-        statement(self, |bytes| number::value(bytes as f64, Unit::Bytes))
+        statement(self, number::bytes)
     }
 }
 

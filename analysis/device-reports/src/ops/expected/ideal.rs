@@ -58,7 +58,7 @@ impl Serialize for TimeLimit {
 }
 
 /// The least time of all executions of an op, as far as it is known.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Debug, Default)]
 pub(super) struct IdealTime {
     /// Seconds that each limit requires.
     pub terms: Vec<(TimeLimit, f64)>,

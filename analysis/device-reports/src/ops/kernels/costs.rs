@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use engine::number::value;
+use engine::number::{self, value};
 use facts::prelude::*;
 use hardware::limits::{OpWork, is_beyond_peak, possible, ratio};
 use hlo::HloText;
@@ -351,10 +351,8 @@ impl KernelCost {
             return format!(
                 "{name} is {} by its name and shapes: no product, {} received",
                 self.kind.title(),
-                self.received_bytes.map_or_else(
-                    || "an unknown amount".to_owned(),
-                    |bytes| value(bytes as f64, Unit::Bytes)
-                ),
+                self.received_bytes
+                    .map_or_else(|| "an unknown amount".to_owned(), number::bytes),
             );
         };
         let of = |of: u64| {

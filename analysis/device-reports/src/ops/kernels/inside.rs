@@ -5,7 +5,7 @@ use facts::{TimeWindow, self_time_segments};
 use trace_model::CounterSeries;
 
 /// Data recorded inside the executions of one op, on all cores.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(super) struct KernelInside {
     /// Number of executions with scopes.
     pub executions: u64,
@@ -29,7 +29,7 @@ pub(super) struct KernelInside {
 pub(super) const STAGES: &str = "stages";
 
 /// A stage, an LLO op or a source line, without what is inside it.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(super) struct PartSums {
     pub occurrences: u64,
     pub own: Picos,

@@ -68,7 +68,7 @@ pub(super) fn units(inside: &KernelInside) -> Vec<KernelUnit> {
 /// several kernels says nothing.
 pub(super) fn join_counters(cx: &Context<'_>, kernels: &mut [Kernel], ops: &[KernelOp]) {
     // Readings have no steps: they are those of the whole capture.
-    let Ok(report) = cx.scoped(Scope::WholeTrace).report::<HardwareCounters>() else {
+    let Ok(report) = cx.whole().report::<HardwareCounters>() else {
         return;
     };
     for device in &report.devices {

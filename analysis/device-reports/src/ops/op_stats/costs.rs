@@ -12,7 +12,7 @@ use super::sums::OpKey;
 
 /// Bytes by memory and direction.
 #[engine::row(compiler)]
-#[derive(Copy, Default, Eq)]
+#[derive(Copy, Default)]
 pub struct MemoryBytes {
     /// HBM, all directions.
     pub hbm_bytes: u64,

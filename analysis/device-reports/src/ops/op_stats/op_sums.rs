@@ -4,7 +4,7 @@ use facts::prelude::*;
 use trace_model::SliceSpans;
 
 /// Executions of one op.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(super) struct OpSums {
     /// Executions that start in the scope.
     pub occurrences: u64,

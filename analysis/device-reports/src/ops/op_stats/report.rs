@@ -36,7 +36,7 @@ pub struct OpsReport {
 }
 
 /// Totals over the longest run of steady steps ([`facts::steps::StepsReport::steady`]).
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug, PartialEq)]
 pub struct SteadyOps {
     /// Number of its first step.
     pub first: u32,
@@ -200,7 +200,7 @@ impl OpsReport {
 
 /// Ops of one core that exceed a limit.
 #[engine::reported]
-#[derive(Copy, Eq)]
+#[derive(Copy)]
 pub struct BeyondPeak {
     /// The limit.
     pub limit: BoundBy,

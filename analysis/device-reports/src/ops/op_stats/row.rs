@@ -26,7 +26,6 @@ impl MemoryBytes {
 
 /// Executions of an op on one core.
 #[engine::reported]
-#[derive(Eq)]
 pub struct CoreOpTime {
     /// Name of the core.
     pub core: Arc<str>,

@@ -2,7 +2,6 @@
 
 use facts::prelude::*;
 use math::stats::{OUTLIER_Z, SPREAD_FLOOR, median, modified_z};
-use serde::Serialize;
 
 use super::absent::clause;
 use super::load::{DeviceLoad, HostLoad, StepBalance};
@@ -42,7 +41,7 @@ pub struct BalancedQuantity {
 }
 
 /// Whether the same device is always slowest.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[engine::reported]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum ImbalancePattern {
     /// In hardly any step is a device slower than the others.

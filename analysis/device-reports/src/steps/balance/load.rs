@@ -183,7 +183,7 @@ impl StepBalance {
 }
 
 /// A step, or the whole window.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug)]
 pub struct StepLoad {
     /// Number; `None` for the whole window.
     pub step: Option<u32>,

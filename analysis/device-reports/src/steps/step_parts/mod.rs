@@ -56,11 +56,7 @@ impl Analysis for StepParts {
         if cx.scope == Scope::WholeTrace {
             return whole(cx, &steps);
         }
-        let mut report = cx
-            .scoped(Scope::WholeTrace)
-            .report::<Self>()?
-            .as_ref()
-            .clone();
+        let mut report = cx.whole().report::<Self>()?.as_ref().clone();
         let chosen: BTreeSet<u32> = steps.steps.iter().map(|step| step.number).collect();
         report.steps.retain(|step| chosen.contains(&step.step));
         // Where no step but incomplete ones were chosen, these count.

@@ -50,7 +50,7 @@ impl CacheUses {
 
 /// Cache events in the trace; `None` means that nothing was recorded.
 #[engine::reported]
-#[derive(Default, Eq)]
+#[derive(Default)]
 pub struct CacheFacts {
     /// Look-ups in the persistent cache.
     pub lookups: Option<u64>,

@@ -26,7 +26,6 @@ pub enum CompileEvidence {
 
 /// One phase on one thread.
 #[engine::reported]
-#[derive(Eq)]
 pub struct PhaseTime {
     /// The phase.
     pub phase: HostClass,

@@ -63,7 +63,7 @@ impl LazyFact {
 
 /// A graph, by the hash of its operations.
 #[engine::row(measured)]
-#[derive(Default, Eq)]
+#[derive(Default)]
 pub struct LazyGraph {
     /// Its hash, if recorded.
     #[column("Graph hash")]

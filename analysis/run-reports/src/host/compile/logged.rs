@@ -9,7 +9,6 @@ use super::event_grouping::EventGroup;
 
 /// A part of a cache key.
 #[engine::reported]
-#[derive(Eq)]
 pub struct KeyPart {
     /// What is hashed (`XLA flags`).
     pub part: String,

@@ -151,7 +151,7 @@ fn report(cx: &Context<'_>, events: &CompileEvents<'_>, window: TimeRange) -> Co
     let running = program_times(cx, window);
     let execute: Picos = running.iter().map(IntervalSet::measure).sum();
     let mean = execute.ps().checked_div(running.len() as i64);
-    let steps = cx.scoped(Scope::WholeTrace).report::<Steps>().ok();
+    let steps = cx.whole().report::<Steps>().ok();
     let groups = event_grouping::groups(&events.phases);
     let around = CompilationContext {
         cx: *cx,

@@ -21,7 +21,6 @@ pub(super) struct ProgramRuns {
 
 /// Executions of a program, for a report.
 #[engine::reported]
-#[derive(Eq)]
 pub struct ProgramCount {
     /// Name with id (`jit_f(123)`).
     pub program: String,

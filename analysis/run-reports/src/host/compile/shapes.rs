@@ -23,7 +23,6 @@ pub enum ChangeSource {
 
 /// A difference.
 #[engine::reported]
-#[derive(Eq)]
 pub struct ShapeChange {
     /// The parameter, op or argument that differs.
     pub what: String,

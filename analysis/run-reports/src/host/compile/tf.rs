@@ -16,7 +16,7 @@ const EXPENSIVE: Percent = Percent(20.0);
 
 /// Calls of one kind.
 #[engine::reported]
-#[derive(Copy, Default, Eq)]
+#[derive(Copy, Default)]
 pub struct CallKind {
     /// Number of calls.
     pub calls: u64,

@@ -155,7 +155,7 @@ impl<'a> GapCollector<'a> {
         let mut watch = Self {
             model: cx.model,
             window,
-            clocks: cx.scoped(Scope::WholeTrace).report::<Clocks>().ok(),
+            clocks: cx.whole().report::<Clocks>().ok(),
             idle,
             listed,
             now: Timestamp::MIN,

@@ -14,7 +14,7 @@ use hardware::peaks::Peak;
 use super::report::CacheFrom;
 
 /// What the attention kernels of a program read, over all executions.
-#[derive(Debug, Default, PartialEq)]
+#[derive(Debug, Default)]
 pub(super) struct CacheReads {
     /// By their shapes.
     shapes: Option<f64>,

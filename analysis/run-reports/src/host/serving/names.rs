@@ -8,7 +8,6 @@ use super::servers::ServerBatch;
 
 /// What a request, or a batch of requests, does.
 #[engine::titled]
-#[derive(Hash)]
 pub enum ServingPhase {
     /// It waits to be scheduled.
     Queue,

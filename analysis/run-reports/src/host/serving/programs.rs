@@ -37,7 +37,7 @@ impl PhasePrograms {
         };
         let phases =
             [ServingPhase::Prefill, ServingPhase::Decode].map(|phase| (phase, open(phase)));
-        let clocks = cx.scoped(Scope::WholeTrace).report::<Clocks>().ok();
+        let clocks = cx.whole().report::<Clocks>().ok();
         let mut times = Self::default();
         for core in cx.tensor_cores() {
             let Some(window) = cx.window(core)? else {

@@ -10,7 +10,7 @@
 
 use std::cell::LazyCell;
 
-use engine::number::value;
+use engine::number::{self, value};
 use facts::hlo_for_now;
 use facts::prelude::*;
 use facts::window::counts;
@@ -145,7 +145,6 @@ fn of_program(
 impl ProgramReads {
     /// What bounds the time of the program from below.
     fn in_words(&self) -> String {
-        let bytes = |bytes: u64| value(bytes as f64, Unit::Bytes);
         let share = |time: Option<f64>, percent: Option<Percent>| {
             let Some(time) = time.map(|time| value(time, Unit::Picoseconds)) else {
                 return ", for which the peak of HBM is not known".to_owned();
@@ -160,7 +159,10 @@ impl ProgramReads {
             }
         };
         let program = self.program.split('(').next().unwrap_or_default();
-        let weights = format!("{program} reads {} of weights", bytes(self.weight_bytes));
+        let weights = format!(
+            "{program} reads {} of weights",
+            number::bytes(self.weight_bytes)
+        );
         let of_weights = share(self.least_time_ps, self.least_percent);
         let (more, bound) = match (self.cache_from, self.cache_bytes) {
             (CacheFrom::NoCache, _) => {
@@ -169,20 +171,20 @@ impl ProgramReads {
             (CacheFrom::Declared, Some(cache)) => (
                 format!(
                     "{} of its cache of keys and values as its attention kernel declares, queries and results included",
-                    bytes(cache)
+                    number::bytes(cache)
                 ),
                 share(self.bound_time_ps, self.bound_percent),
             ),
             (CacheFrom::Shapes, Some(cache)) => (
                 format!(
                     "{} of its cache of keys and values by the shapes of its attention kernel",
-                    bytes(cache)
+                    number::bytes(cache)
                 ),
                 share(self.bound_time_ps, self.bound_percent),
             ),
             _ => {
                 let most = self.most_cache_bytes.map_or_else(String::new, |most| {
-                    format!("; it is at most {}", bytes(most))
+                    format!("; it is at most {}", number::bytes(most))
                 });
                 return format!(
                     "{weights}{of_weights}; what it reads of its cache of keys and values is not known, because captures do not \

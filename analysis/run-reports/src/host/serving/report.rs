@@ -196,7 +196,6 @@ pub struct BatchSize {
 
 /// What an engine does in a part of a step.
 #[engine::titled]
-#[derive(Hash)]
 pub enum EnginePart {
     /// It chooses the requests of the next batch, and notes the results of the last one.
     Scheduler,

@@ -8,7 +8,7 @@ use hardware::limits::possible;
 use super::sums::{UtilizationShare, WorkSums, utilization};
 
 /// Which ops run on matrix units.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub(super) enum MatrixOps {
     /// Matrix multiplications and convolutions.
     Matmuls,

@@ -33,7 +33,7 @@ fn least_traffic(cx: &Context<'_>) -> Option<&'static str> {
     if cx.model.has_caveat(Caveat::LeastBytes) {
         return Some("each operand counts once, and the memory may move more");
     }
-    let ops = cx.scoped(Scope::WholeTrace).report::<Ops>().ok()?;
+    let ops = cx.whole().report::<Ops>().ok()?;
     let rows = ops.rows.iter().filter(|row| row.is_async);
     let awaited: u64 = rows.map(|row| row.occurrences).sum();
     let cores = cx.tensor_cores();

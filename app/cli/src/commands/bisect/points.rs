@@ -16,7 +16,7 @@ const MAX_LIST: u64 = 4 << 20;
 const MOST_POINTS: usize = 100_000;
 
 /// A commit or a line of a list.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct BisectPoint {
     /// The hash of the commit, or the line.
     pub id: String,

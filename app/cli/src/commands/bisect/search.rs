@@ -35,7 +35,7 @@ pub trait Measurements {
 }
 
 /// Between which points a change lies: those of a search, and in the end its result.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub struct FoundEnds {
     /// The last point that is like the good end.
     pub good: usize,

@@ -34,7 +34,7 @@ pub struct CaptureArgs {
 }
 
 /// What to do with a session without end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum ContinuousArg {
     /// Start to record
     Start,

@@ -3,7 +3,7 @@
 use crate::commands::prelude::*;
 use capture::{CompleteSteps, HostCapture, SavedProfile};
 use request::Recorded;
-use session::number::value;
+use session::number;
 
 /// Exit code where some hosts sent no profile, or too little was recorded.
 pub(super) const INCOMPLETE: u8 = 12;
@@ -61,7 +61,7 @@ fn profile_in_words(saved: &SavedProfile, steps: Option<&CompleteSteps>) -> Stri
             None => "steps are unknown".to_owned(),
         });
     }
-    parts.push(value(saved.bytes as f64, Unit::Bytes));
+    parts.push(number::bytes(saved.bytes));
     let process = contents.process.map(|process| format!("process {process}"));
     let whose: Vec<_> = contents.hostname.iter().cloned().chain(process).collect();
     if !whose.is_empty() {

@@ -53,7 +53,7 @@ pub struct WatchArgs {
 }
 
 /// Formats of a line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum LineFormat {
     /// For people.
     Text,

@@ -22,7 +22,7 @@ pub(super) enum RooflineRoof {
 }
 
 /// A ceiling: a line of the plot.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug)]
 pub(super) struct RooflineCeiling {
     /// Name with its rate.
     pub name: String,

@@ -3,7 +3,7 @@
 use crate::prelude::*;
 
 /// How slices are grouped into rows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AreaGrouping {
     #[default]
     Name,

@@ -26,7 +26,6 @@ use self::counters::counters_in;
 pub use self::marked::{AreaGrouping, MarkedArea};
 use crate::timeline::bands::StepBand;
 
-#[derive(Clone)]
 pub struct AreaSummary {
     pub area: MarkedArea,
     /// Slices that overlap the area.
@@ -182,6 +181,6 @@ impl AreaSummary {
 }
 
 #[cfg(test)]
-mod plain_loop;
+mod plain_loop_tests;
 #[cfg(test)]
 mod tests;

@@ -55,7 +55,7 @@ pub type ComparedTimes = (f64, f64);
 const UNKNOWN: f64 = 0.05;
 
 /// A branch or an op.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug)]
 pub struct OpNode {
     /// Name of the program, category, file or op.
     pub title: String,

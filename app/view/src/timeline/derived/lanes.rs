@@ -9,14 +9,14 @@ use crate::palette::ColorKey;
 const BLOCK: usize = 32;
 
 /// Slices in time order that do not overlap.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Debug, Default)]
 pub struct DerivedLane {
     slices: Vec<DerivedSlice>,
     blocks: Vec<SliceBlock>,
 }
 
 /// What is known of a block of slices.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Debug, Default)]
 struct SliceBlock {
     /// Index of the longest.
     longest: usize,

@@ -19,7 +19,7 @@ use crate::palette::ColorKey;
 use crate::state::DerivedTrack;
 
 /// A slice of a derived track.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub struct DerivedSlice {
     /// Its place on the timeline.
     pub range: TimeRange,
@@ -33,7 +33,7 @@ pub struct DerivedSlice {
 }
 
 /// What a name in a derived track is.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct DerivedName {
     /// For a heading.
     pub whole: Arc<str>,
@@ -57,7 +57,7 @@ impl DerivedName {
 }
 
 /// What a derived track shows.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Debug, Default)]
 pub struct DerivedData {
     pub names: Vec<DerivedName>,
     pub lanes: Vec<DerivedLane>,
@@ -102,7 +102,7 @@ impl DerivedData {
 }
 
 /// A slice of a derived track that was found at a point.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 pub struct DerivedHit {
     pub track: DerivedTrack,
     /// The slice, or the longest of several that are too short to be told apart.

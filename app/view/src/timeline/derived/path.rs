@@ -13,7 +13,7 @@ use super::{DerivedData, DerivedLane, DerivedName, DerivedSlice};
 use crate::palette::ColorKey;
 
 /// The critical path of one step, summed up.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct PathOfStep {
     /// Its place on the timeline.
     pub range: TimeRange,
@@ -205,7 +205,7 @@ impl PathTrack {
 }
 
 /// The critical paths of all steps, by time, by slice and by device.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Debug, Default)]
 pub struct PathsOfSteps {
     /// In time order on the devices that took longest.
     steps: Vec<PathOfStep>,

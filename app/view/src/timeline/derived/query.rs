@@ -12,7 +12,7 @@ use crate::palette::ColorKey;
 const MOST_LANES: usize = 16;
 
 /// The columns of a result that make it a track.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 pub struct QueryColumns {
     /// Index of the column of times, and picoseconds of its unit.
     start: (usize, f64),

@@ -6,7 +6,7 @@ use crate::prelude::*;
 const PIECES: usize = 24;
 
 /// A flow arrow between two slices, from right end to left end.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 pub struct FlowArrow {
     pub from: (f32, f32),
     pub to: (f32, f32),

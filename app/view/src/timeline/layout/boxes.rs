@@ -60,7 +60,7 @@ impl LayoutWindow<'_> {
 }
 
 /// One or several slices.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 pub struct SliceBox {
     /// Left edge, clipped to just outside of the canvas.
     pub left: f32,

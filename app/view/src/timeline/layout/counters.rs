@@ -10,7 +10,7 @@ use crate::timeline::scene::DrawnTrace;
 use crate::timeline::tree::{TRACK_PAD, TrackRow};
 
 /// A constant piece of a counter.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 pub struct CounterStep {
     pub left: f32,
     pub right: f32,
@@ -20,7 +20,7 @@ pub struct CounterStep {
     pub value: f64,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug)]
 pub struct CounterBox {
     /// Index of its node.
     pub node: usize,

@@ -12,7 +12,7 @@ use crate::timeline::derived::{
 use crate::timeline::tree::{GAP, LANE, TrackRow};
 
 /// A slice of a derived track, or several.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug)]
 pub struct DerivedBox {
     pub left: f32,
     pub right: f32,
@@ -34,7 +34,7 @@ impl DerivedBox {
 }
 
 /// A sentence in the row of a derived track.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug)]
 pub struct DerivedRemark {
     pub top: f32,
     pub height: f32,

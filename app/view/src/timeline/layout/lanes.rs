@@ -9,7 +9,7 @@ use crate::timeline::scene::DrawnTrace;
 use crate::timeline::tiles::{LaneTiles, ShownTile};
 
 /// A tile on the canvas.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug)]
 pub struct DrawnColumns {
     pub tile: Arc<ColumnTile>,
     /// Left edge of its first column.
@@ -23,7 +23,7 @@ pub struct DrawnColumns {
 }
 
 /// A colour in some neighbouring columns that are alike.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 pub struct ColumnBar {
     pub left: f32,
     pub right: f32,
@@ -88,7 +88,7 @@ impl DrawnColumns {
 }
 
 /// What is at a point of a lane: a slice, or those of a column of pixels.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 pub struct LaneHit {
     /// The slice, or the longest of several.
     pub drawn: SliceBox,

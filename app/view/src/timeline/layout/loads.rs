@@ -7,7 +7,7 @@ use crate::timeline::scene::DrawnTrace;
 use crate::timeline::tree::TrackRow;
 
 /// A part of a column.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 pub struct LoadBox {
     pub left: f32,
     pub right: f32,

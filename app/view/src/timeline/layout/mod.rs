@@ -49,7 +49,7 @@ const MOST_COLUMNS: f32 = 100_000.0;
 const MAX_ARROWS: usize = 64;
 
 /// Draw list of the scrolled rows, or of the pinned rows.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Debug, Default)]
 pub struct DrawnRows {
     /// Visible rows, with tops relative to the canvas.
     pub rows: Vec<TrackRow>,
@@ -88,7 +88,7 @@ impl DrawnRows {
 }
 
 /// Everything to draw in the canvas.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Debug, Default)]
 pub struct DrawList {
     /// Scrolled rows, below [`Self::pinned_height`].
     pub scrolled: DrawnRows,
@@ -382,7 +382,7 @@ fn place_in(is_heading: bool, row: &TrackRow, lane: usize) -> (f32, f32) {
 }
 
 /// Where the box of a slice is.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 pub struct SlicePlace {
     pub left: f32,
     pub right: f32,

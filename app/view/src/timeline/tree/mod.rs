@@ -35,7 +35,7 @@ const LEAST_HEADER: f32 = 8.0;
 pub const TRACK_PAD: f32 = 4.0;
 
 /// One group or track.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct TrackNode {
     /// The group or track.
     pub item: TreeItem,

@@ -138,7 +138,7 @@ fn transfer_ui(
 const COLUMN: f32 = 280.0;
 
 /// The sections of the details, side by side if there is room.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy)]
 enum Part {
     Timing,
     /// The critical path of its step.

@@ -10,7 +10,6 @@ pub const TAB: Tab = Tab {
     subject: TabSubject::Other,
     icon: "frame 0.05 0.05 0.65 0.65; frame 0.35 0.35 0.95 0.95",
     is_offered: |context| context.other.is_some(),
-    why_empty: |_, _, _| Ok(None),
     panel: |_| Box::new(ComparisonPanel),
     ..TABLES
 };

@@ -19,7 +19,6 @@ pub const TAB: Tab = Tab {
     icon: "ring 0.4 0.4 0.34; line 0.66 0.66 0.96 0.96",
     is_offered: |context| context.state.is_searching(),
     count: |context| Some(context.search.latest()?.total),
-    why_empty: |_, _, _| Ok(None),
     panel: |wake| {
         Box::new(FoundPanel {
             list: ResultList::default(),

@@ -20,7 +20,6 @@ pub const TAB: Tab = Tab {
     id: "query",
     title: "Query",
     icon: "line 0.08 0.2 0.38 0.45 0.08 0.7; line 0.45 0.85 0.95 0.85",
-    why_empty: |_, _, _| Ok(None),
     panel: |wake| Box::new(QueryPanel::new(wake)),
     ..TABLES
 };

@@ -152,6 +152,9 @@ fn why_tables_are_empty(
     session: &Session,
     progress: &Progress,
 ) -> Result<Option<String>, String> {
+    if reports.is_empty() {
+        return Ok(None);
+    }
     let mut reason = None;
     for id in reports {
         progress.check().map_err(|error| error.to_string())?;

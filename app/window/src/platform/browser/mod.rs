@@ -16,7 +16,6 @@ use importers::{ImportError, ImportOptions, ProgressStage};
 use js_sys::Array;
 use wasm_bindgen::closure::Closure;
 use wasm_bindgen_futures::spawn_local;
-use web_time::SystemTime;
 
 pub use self::bytes::{copied as joined, with_files};
 pub use self::page::{started, state, stopped};
@@ -117,13 +116,6 @@ pub fn keep(name: &str, bytes: &[u8]) -> Result<PathBuf, String> {
 /// Passes on the runs of the server that the page comes from as JSON, or `None` if it is no server of Systole.
 pub fn ask_for_runs(then: RunsAnswer) {
     spawn_local(async move { then(page::runs().await) });
-}
-
-/// Seconds since 1970.
-pub fn unix_seconds() -> u64 {
-    SystemTime::now()
-        .duration_since(SystemTime::UNIX_EPOCH)
-        .map_or(0, |since| since.as_secs())
 }
 
 /// Whether a path leads to the same trace tomorrow: neither a file of this machine, which the page forgets, nor a run, which

@@ -4,7 +4,6 @@ mod dialogs;
 
 use std::io;
 use std::thread::Builder;
-use std::time::SystemTime;
 
 use crate::prelude::*;
 use egui::DroppedFileHandle;
@@ -61,13 +60,6 @@ pub fn keep(_name: &str, _bytes: &[u8]) -> Result<PathBuf, String> {
 /// Passes on the runs of the server that the window comes from: there is none.
 pub fn ask_for_runs(then: RunsAnswer) {
     then(Ok(None));
-}
-
-/// Seconds since 1970.
-pub fn unix_seconds() -> u64 {
-    SystemTime::now()
-        .duration_since(SystemTime::UNIX_EPOCH)
-        .map_or(0, |since| since.as_secs())
 }
 
 /// Whether a path leads to the same trace tomorrow.

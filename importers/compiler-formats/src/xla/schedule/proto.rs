@@ -19,7 +19,7 @@ pub(super) enum TextProtoValue<'a> {
 }
 
 /// Why a text is not a message.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(super) struct TextProtoDamage {
     pub offset: usize,
     pub line: usize,

@@ -52,7 +52,7 @@ fn read(log: &str) -> Vec<MemoryShortage> {
 }
 
 /// The table that the lines belong to.
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Default)]
 enum Section {
     #[default]
     None,

@@ -150,7 +150,7 @@ pub struct CompileRuns {
 }
 
 /// What tells whether two compilations made the same program.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Identity {
     /// The key of the persistent cache.
     Key(String),
