@@ -189,15 +189,10 @@ fn rows(
         }
     };
     rows.extend(divided_fusions(matched, a, b));
-    let only_a = matched
-        .only_first
-        .iter()
-        .map(|&id| only(Difference::OnlyFirst, a, id));
-    let only_b = matched
-        .only_second
-        .iter()
-        .map(|&id| only(Difference::OnlySecond, b, id));
-    rows.extend(only_a.chain(only_b));
+    let only_a = matched.only_first.iter();
+    rows.extend(only_a.map(|&id| only(Difference::OnlyFirst, a, id)));
+    let only_b = matched.only_second.iter();
+    rows.extend(only_b.map(|&id| only(Difference::OnlySecond, b, id)));
     rows.sort_by(|x, y| {
         let bytes = |row: &DifferenceRow| row.any().and_then(|op| op.bytes);
         let name = |row: &DifferenceRow| row.any().map(|op| op.name.clone());

@@ -247,7 +247,7 @@ fn last_clock(mut text: impl Read, progress: &Progress) -> Result<Option<f64>> {
         let is_last = read.is_err() || buffer.len() == kept;
         // A line that continues in the next piece is parsed there. An unterminated last line may
         // have lost digits.
-        let whole = memchr::memrchr(b'\n', &buffer).map_or(0, |start| start + 1);
+        let whole = memchr::memrchr(b'\n', &buffer).map_or(0, |newline| newline + 1);
         let lines = &buffer[..whole];
         if let Some(start) = memchr::memmem::rfind(lines, CLOCK) {
             let line = lines[start + CLOCK.len()..]

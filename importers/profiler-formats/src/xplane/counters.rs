@@ -61,7 +61,7 @@ pub(super) fn add(
             });
             continue;
         }
-        let time = Timestamp::from_ps(line.base_ps(epoch_ns).saturating_add(sample.offset_ps));
+        let at = Timestamp::from_ps(line.base_ps(epoch_ns).saturating_add(sample.offset_ps));
         let dur = Picos::from_ps(sample.dur_ps).clamped();
         let track = *tracks.entry(label).or_insert_with(|| {
             let name = builder.label_name(label).to_owned();
@@ -69,11 +69,9 @@ pub(super) fn add(
             builder.track_mut(track).sort = names::track_sort(TrackKind::Counter);
             track
         });
-        held.entry(track).or_default().push(HeldValue {
-            at: time,
-            dur,
-            value,
-        });
+        held.entry(track)
+            .or_default()
+            .push(HeldValue { at, dur, value });
         if let Some(unit) = tables
             .stat_name(unit)
             .filter(|_| tables.known(unit) != Known::Attr(SliceAttr::CounterValueBits))
@@ -84,13 +82,8 @@ pub(super) fn add(
     for (track, mut values) in held {
         values.sort_by_key(|held| held.at);
         end_with_ops(&mut values, ends, builder);
-        for HeldValue {
-            at: time,
-            dur,
-            value,
-        } in values
-        {
-            builder.add_counter_sample(track, time, Some(dur), value);
+        for HeldValue { at, dur, value } in values {
+            builder.add_counter_sample(track, at, Some(dur), value);
         }
     }
 }
