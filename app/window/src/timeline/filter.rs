@@ -21,7 +21,11 @@ pub fn filter_ui(
     let theme = theme::current(ui);
     ui.painter().rect_filled(rect, 0.0, theme.labels);
     let is_slim = rect.height() < 28.0;
-    let inner = rect.shrink2(vec2(6.0, if is_slim { 1.0 } else { 5.0 }));
+    let inner = if is_slim {
+        rect.shrink2(vec2(6.0, 0.0)).with_min_y(rect.top() + 3.0)
+    } else {
+        rect.shrink2(vec2(6.0, 5.0))
+    };
     let mut ui = ui.new_child(
         egui::UiBuilder::new()
             .max_rect(inner)

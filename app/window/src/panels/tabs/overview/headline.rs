@@ -18,7 +18,7 @@ use view::overview::{FIGURES, KeyFigure};
 /// Height of the sentence about the run, which takes two lines.
 const SENTENCE: f32 = 34.0;
 /// Height of a card without its remark, and of one with a remark of two lines.
-const CARD: [f32; 2] = [50.0, 78.0];
+const CARD: [f32; 2] = [54.0, 82.0];
 
 /// What limits the run in one sentence, what ran, and what happens once.
 pub fn limit_ui(ui: &mut Ui, context: PanelContext<'_>, view: &mut ViewCommands) {
@@ -221,10 +221,10 @@ fn card_ui(ui: &mut Ui, figure: &KeyFigure, badge: Option<&str>, size: Vec2) {
         figure.title,
         room,
         &font,
-        theme.text_weak,
+        theme.text,
     );
     let remark = remark_of(ui, figure, badge, size.x);
-    painter.galley(rect.left_top() + vec2(10.0, 42.0), remark, theme.text_weak);
+    painter.galley(rect.left_top() + vec2(10.0, 45.0), remark, theme.text_weak);
     if figure.unit == Unit::Percent {
         gauge(&painter, rect, figure, theme);
     }
