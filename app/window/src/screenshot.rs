@@ -116,7 +116,7 @@ fn range(text: &str) -> Result<(Picos, Picos), String> {
     let (start, end) = text
         .split_once("..")
         .ok_or_else(|| "write for example 10ms..12ms".to_owned())?;
-    let parse = |text: &str| text.parse::<Picos>().map_err(|error| error.to_string());
+    let parse = str::parse::<Picos>;
     Ok((parse(start)?, parse(end)?))
 }
 

@@ -167,7 +167,9 @@ impl<'a> Loading<'a> {
             .iter()
             .map(IgnoredArgument::on_command_line)
             .collect();
-        unused.iter().for_each(|said| self.stderr.warn(said));
+        for said in &unused {
+            self.stderr.warn(said);
+        }
         // The text report names the files itself.
         if !format.is_text {
             warn_of_losses(&session, self.stderr);

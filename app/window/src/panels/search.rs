@@ -136,7 +136,7 @@ fn outcome_ui(
             ui.colored_label(ui.visuals().warn_fg_color, "no match");
         }
         JobAnswer::Ready(results) => {
-            drop(ui.label(count_text(model, results, state.place.selection)))
+            drop(ui.label(count_text(model, results, state.place.selection)));
         }
     }
 }

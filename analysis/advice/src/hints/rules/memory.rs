@@ -256,7 +256,7 @@ fn remat(facts: &HintFacts<'_>) -> RuleResult {
     Ok(finding)
 }
 
-/// Those of the host have another fix and another limit (K26), and what SparseCores do is no copy (K27). Where the memories
+/// Those of the host have another fix and another limit (K26), and what `SparseCores` do is no copy (K27). Where the memories
 /// of a copy are not recorded, it may be one of the host.
 fn copy_wait(facts: &HintFacts<'_>) -> RuleResult {
     let offloads = facts.report::<SparseCores>().ok();

@@ -270,7 +270,7 @@ impl DocumentReader {
                 {
                     None => position = window.len(),
                     Some(quote) if window[quote] == b'"' => {
-                        (in_text, position) = (false, quote + 1)
+                        (in_text, position) = (false, quote + 1);
                     }
                     Some(backslash) if backslash + 1 < window.len() => position = backslash + 2,
                     Some(backslash) => {
@@ -338,7 +338,7 @@ impl DocumentReader {
                     Err(JsonStop::End) => return ReadProgress::Wait(position),
                     Err(JsonStop::Bad) => match self.step_over(window, position, last, into) {
                         ReadProgress::To(next) if self.state == DocumentState::Events => {
-                            position = next
+                            position = next;
                         }
                         step => return step,
                     },
@@ -353,7 +353,7 @@ impl DocumentReader {
                 }
                 Some(_) => match self.step_over(window, position, last, into) {
                     ReadProgress::To(next) if self.state == DocumentState::Events => {
-                        position = next
+                        position = next;
                     }
                     step => return step,
                 },
