@@ -1,13 +1,12 @@
 //! One pass over the ops of a core in the whole trace, for all that needs each of them.
 
-use std::sync::Mutex;
-
 use engine::OnceMap;
 use engine::prelude::*;
-use trace_model::{SliceSpans, locked};
+use trace_model::SliceSpans;
 
 use crate::category::OpClasses;
-use crate::segments::{SegmentCutter, Segments, SelfTimeSegment, in_order, self_time_segments};
+use crate::packed_segments::{PackedSegments, SelfTimeSegment};
+use crate::segments::{SegmentCutter, Segments, in_order, self_time_segments};
 
 /// What one pass over the ops of a core finds.
 #[derive(Debug, Default)]
@@ -18,23 +17,12 @@ pub struct OpScan {
     pub lengths: LengthsByClock,
     /// The self time of all ops.
     segments: Segments,
-    /// That in the last window whose borders cut ops, which is a copy: the reports of a marked range ask for it several
-    /// times.
-    part: Mutex<(TimeRange, Segments)>,
 }
 
 impl OpScan {
     /// The self time of all ops in a window.
     pub(crate) fn segments_within(&self, window: TimeRange) -> Segments {
-        let mut part = locked(&self.part);
-        if part.0 == window {
-            return part.1.clone();
-        }
-        let found = self.segments.within(window);
-        if !found.is_shared_with(&self.segments) {
-            *part = (window, found.clone());
-        }
-        found
+        self.segments.within(window)
     }
 }
 
@@ -112,7 +100,8 @@ fn scan(cx: &Context<'_>, core: GroupId) -> OpScan {
         .iter()
         .map(|&track| model.spans_on(track).len())
         .sum();
-    let mut cutter = SegmentCutter::with_capacity(count);
+    let mut segments = PackedSegments::with_capacity(count);
+    let mut cutter = SegmentCutter::new(|segment| segments.push(segment));
     let mut last = None;
     let mut are_sorted = true;
     ops().for_each(|op| {
@@ -133,21 +122,20 @@ fn scan(cx: &Context<'_>, core: GroupId) -> OpScan {
         last = place;
         cutter.add(segment);
     });
-    let mut segments = if are_sorted {
-        cutter.finish()
-    } else {
-        drop(cutter);
-        self_time_segments(ops().map(|op| segment(&op)).collect())
-    };
-    segments.shrink_to_fit();
+    cutter.finish();
+    if !are_sorted {
+        segments = PackedSegments::default();
+        for segment in self_time_segments(ops().map(|op| segment(&op)).collect()) {
+            segments.push(segment);
+        }
+    }
     let extents = tracks.iter().zip(extents);
     OpScan {
         extents: extents
             .map(|(&track, extent)| (track, extent.finish(cx, track)))
             .collect(),
         lengths,
-        segments: segments.into(),
-        ..OpScan::default()
+        segments: segments.finish().into(),
     }
 }
 

@@ -79,7 +79,7 @@ fn part(cx: &Context<'_>, time: &CoreTime, steps: Option<&StepsReport>) -> Optio
     };
     let ran = |step: &Step| {
         let own = |at: SliceRef<'_>| step.range().is_some_and(|range| range.contains(at.start()));
-        step.span_on(time.core).is_some() || own(slice(first)) || own(slice(last))
+        step.span_on(time.core).is_some() || own(slice(&first)) || own(slice(&last))
     };
     let ran = numbers(&ran);
     let from = match &ran {
