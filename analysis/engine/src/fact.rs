@@ -27,4 +27,9 @@ impl<'a> Context<'a> {
             .facts
             .get(|| F::find(&self.scoped(Scope::WholeTrace)))
     }
+
+    /// A fact of the whole trace, if something asked for it before.
+    pub fn known_fact<F: Fact>(&self) -> Option<&'a F> {
+        self.reports.facts.known()
+    }
 }

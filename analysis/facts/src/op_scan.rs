@@ -51,10 +51,7 @@ pub(crate) struct TrackExtent {
 }
 
 /// The scans of the devices, and of other cores once they are asked for.
-struct OpScans {
-    devices: BTreeMap<GroupId, Arc<OpScan>>,
-    others: OnceMap<GroupId, Arc<OpScan>>,
-}
+struct OpScans(OnceMap<GroupId, Arc<OpScan>>);
 
 impl Fact for OpScans {
     /// All devices at once: who asks for one needs the others, too, to know how long the run took.
@@ -63,21 +60,21 @@ impl Fact for OpScans {
         // Before several threads would wait for it.
         cx.fact::<Arc<OpClasses>>();
         let scans = cx.side_by_side(devices.len(), |nth| Arc::new(scan(cx, devices[nth])));
-        Self {
-            devices: devices.into_iter().zip(scans).collect(),
-            others: OnceMap::default(),
-        }
+        Self(devices.into_iter().zip(scans).collect())
     }
 }
 
 /// The scan of a core, made on first use.
 pub fn op_scan(cx: &Context<'_>, core: GroupId) -> Arc<OpScan> {
-    let scans = cx.fact::<OpScans>();
-    match scans.devices.get(&core) {
-        Some(scan) => Arc::clone(scan),
-        None => scans
-            .others
-            .get(core, || Arc::new(scan(&cx.scoped(Scope::WholeTrace), core))),
+    let whole = cx.scoped(Scope::WholeTrace);
+    let scans = &cx.fact::<OpScans>().0;
+    scans.get(core, || Arc::new(scan(&whole, core)))
+}
+
+/// Drops the scans of all cores, once the reports that read them are there. Who asks for one later has it made again.
+pub fn forget_op_scans(cx: &Context<'_>) {
+    if let Some(scans) = cx.known_fact::<OpScans>() {
+        scans.0.clear();
     }
 }
 
@@ -192,6 +189,33 @@ mod tests {
     use engine::{Options, ReportCache};
 
     use super::*;
+
+    #[test]
+    fn forgotten_scans_are_gone_and_made_again() {
+        let model = sample_traces::text_trace(
+            "
+            ops : WW
+                : .f
+            W = while.1 [while]
+            f = fusion.1 [loop fusion]
+            ",
+        );
+        let (options, reports) = (Options::default(), ReportCache::default());
+        let cx = Context {
+            model: &model,
+            scope: Scope::WholeTrace,
+            options: &options,
+            reports: &reports,
+        };
+        forget_op_scans(&cx);
+        assert!(cx.known_fact::<OpScans>().is_none(), "none is made for it");
+        let core = model.tensor_cores()[0];
+        let segments = || op_scan(&cx, core).segments.iter().collect::<Vec<_>>();
+        let (found, known) = (segments(), Arc::downgrade(&op_scan(&cx, core)));
+        forget_op_scans(&cx);
+        assert!(known.upgrade().is_none());
+        assert_eq!(segments(), found);
+    }
 
     /// More lanes than are read side by side: the ops come out of order, and their list is sorted.
     #[test]
