@@ -35,6 +35,9 @@ static GLOBAL: heap::Counting = heap::Counting;
 const SLACK: f64 = 1.1;
 const TIMES: u32 = 8;
 
+/// What scans and replays have in memory of an op, at least, while reports read them.
+const OP_BYTES: usize = 16;
+
 /// Number of slices, and bytes that all analyses allocate: in total, and at the peak.
 fn cost(spec: TrainingSpec) -> [usize; 3] {
     let source = InputSource::from_bytes(
@@ -46,7 +49,12 @@ fn cost(spec: TrainingSpec) -> [usize; 3] {
     let slices = model.slice_count();
     let session = Session::from_model(model, Options::default());
     let heap = analyze(&session);
-    [slices, heap.total(), heap.peak()]
+    let cost = [slices, heap.total(), heap.peak()];
+    let before = heap.live();
+    session.forget_ops();
+    let freed = (before - heap.live()) / slices;
+    assert!(freed >= OP_BYTES, "{freed} bytes a slice are freed");
+    cost
 }
 
 /// Runs all analyses one after the other; returns what they allocated.

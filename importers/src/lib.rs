@@ -37,7 +37,7 @@ pub use input::archive::{Archive, ArchiveWriter, ArchivedFile};
 pub use input::source::{file_name, is_within, small_text};
 pub use input::{
     FeedResult, FingerprintHash, ImportError, InputSource, Progress, ProgressStage, SharedBytes,
-    SourceContent, is_remote, may_ask, shown_path,
+    SourceContent, is_remote, may_ask, return_free_memory, shown_path,
 };
 pub use profiler_formats::xplane::{
     PartSize, ProfilePart, SpaceElement, event_bytes, part_sizes, visit_xplane_elements,

@@ -84,7 +84,7 @@ pub use op::{
 };
 pub use pause::{Pauses, may_pause, pause_with, pausing};
 pub use shared::{kept, locked};
-pub use slice_ref::{SliceRef, partition_from_end};
+pub use slice_ref::{SliceRef, partition_from_end, partition_rows};
 pub use slices::SliceId;
 pub use snapshot::{ReopenArgs, SnapshotError};
 pub use source::{Caveat, FormatContents, Source, about_times, badge};

@@ -377,8 +377,7 @@ impl TraceColumns {
         let starts = self.starts_in(lane);
         let end = starts.partition_point(|&start| start < range.end.ps());
         // Of the slices that start before the range, only the last one can reach into it.
-        let is_before = |&start: &i64| start < range.start.ps();
-        let mut begin = partition_from_end(&starts[..end], is_before);
+        let mut begin = partition_from_end(end, |row| starts[row] < range.start.ps());
         if begin > 0 {
             let row = base + begin - 1;
             if self.slices.starts[row].saturating_add(self.slices.durs.get(row)) > range.start.ps()
@@ -431,16 +430,31 @@ impl TraceColumns {
     }
 }
 
-/// [`partition_point`](slice::partition_point), searched from the end in steps that double: for what is looked for near
-/// the end, as the start of a range that is short beside its lane.
-pub fn partition_from_end<T>(items: &[T], is_before: impl Fn(&T) -> bool) -> usize {
-    let (mut high, mut step) = (items.len(), 1);
-    while step <= high && !is_before(&items[high - step]) {
+/// [`partition_point`](slice::partition_point) of rows: the first one that is not before what is looked for.
+#[inline]
+pub fn partition_rows(rows: Range<usize>, is_before: impl Fn(usize) -> bool) -> usize {
+    let (mut low, mut high) = (rows.start, rows.end);
+    while low < high {
+        let middle = low.midpoint(high);
+        if is_before(middle) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    low
+}
+
+/// [`partition_rows`] of the rows below `end`, searched from there in steps that double: for what is looked for near the
+/// end, as the start of a range that is short beside its lane.
+#[inline]
+pub fn partition_from_end(end: usize, is_before: impl Fn(usize) -> bool) -> usize {
+    let (mut high, mut step) = (end, 1);
+    while step <= high && !is_before(high - step) {
         high -= step;
         step *= 2;
     }
-    let low = high.saturating_sub(step);
-    low + items[low..high].partition_point(is_before)
+    partition_rows(high.saturating_sub(step)..high, is_before)
 }
 
 #[cfg(test)]
@@ -453,7 +467,7 @@ mod tests {
             let starts: Vec<i64> = (0..len).map(|at| at / 2 * 3).collect();
             for from in -1..32 {
                 assert_eq!(
-                    partition_from_end(&starts, |&start| start < from),
+                    partition_from_end(starts.len(), |row| starts[row] < from),
                     starts.partition_point(|&start| start < from),
                     "{starts:?} {from}"
                 );

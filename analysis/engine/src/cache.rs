@@ -86,6 +86,11 @@ impl ReportCache {
         locked(&self.costs).retain(|cost| cost.scope != scope);
     }
 
+    /// Drops the reports of an analysis in every scope, as [`Self::forget`] does those of a scope.
+    pub fn forget_analysis(&self, id: &str) {
+        locked(&self.slots).retain(|&(of, _), _| of != id);
+    }
+
     /// Stops the analyses of a scope: they end within a few milliseconds, with [`AnalysisError::Cancelled`]. Reports of
     /// the scope are dropped. Facts and reports of other scopes are completed.
     pub fn cancel(&self, scope: Scope) {
@@ -233,6 +238,20 @@ mod tests {
             Ok(4),
             "nothing was cancelled: the report is kept"
         );
+    }
+
+    #[test]
+    fn forgotten_analysis_is_computed_again_in_every_scope() {
+        let (cache, step) = (ReportCache::default(), Scope::Steps { first: 1, last: 1 });
+        for scope in [Scope::WholeTrace, step] {
+            assert_eq!(number(&cache, scope, 1), Ok(1));
+        }
+        cache.forget_analysis("another");
+        assert_eq!(number(&cache, step, 2), Ok(1));
+        cache.forget_analysis("number");
+        for scope in [Scope::WholeTrace, step] {
+            assert_eq!(number(&cache, scope, 3), Ok(3));
+        }
     }
 
     #[test]

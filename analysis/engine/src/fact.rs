@@ -25,4 +25,9 @@ impl<'a> Context<'a> {
     pub fn fact<F: Fact>(&self) -> &'a F {
         self.reports.facts.get(|| F::find(&self.whole()))
     }
+
+    /// A fact of the whole trace, if something asked for it before.
+    pub fn known_fact<F: Fact>(&self) -> Option<&'a F> {
+        self.reports.facts.known()
+    }
 }

@@ -30,6 +30,11 @@ impl FactCache {
         fact.downcast_ref()
             .expect("a fact of the type that is its key")
     }
+
+    /// The value of this type, if it has been computed.
+    pub fn known<F: 'static>(&self) -> Option<&F> {
+        self.slots.get(&TypeId::of::<F>())?.get()?.downcast_ref()
+    }
 }
 
 impl fmt::Debug for FactCache {
@@ -48,11 +53,23 @@ impl<K, V> Default for OnceMap<K, V> {
     }
 }
 
+impl<K: Eq + Hash, V> FromIterator<(K, V)> for OnceMap<K, V> {
+    fn from_iter<I: IntoIterator<Item = (K, V)>>(values: I) -> Self {
+        let slot = |(key, value)| (key, Arc::new(OnceLock::from(value)));
+        Self(Mutex::new(values.into_iter().map(slot).collect()))
+    }
+}
+
 impl<K: Eq + Hash, V: Clone> OnceMap<K, V> {
     /// The value for `key`, computed by `find` on first use.
     pub fn get(&self, key: K, find: impl FnOnce() -> V) -> V {
         let slot = Arc::clone(locked(&self.0).entry(key).or_default());
         slot.get_or_init(find).clone()
+    }
+
+    /// Forgets all values.
+    pub fn clear(&self) {
+        locked(&self.0).clear();
     }
 
     /// The value for `key`, if it has been computed.

@@ -15,6 +15,7 @@ pub mod host_class;
 mod host_events;
 mod largest_first;
 pub mod op_scan;
+mod packed_segments;
 pub mod prelude;
 mod programs;
 pub mod python_frame;

@@ -1,13 +1,12 @@
 //! One pass over the ops of a core in the whole trace, for all that needs each of them.
 
-use std::sync::Mutex;
-
 use engine::OnceMap;
 use engine::prelude::*;
-use trace_model::{SliceSpans, locked};
+use trace_model::SliceSpans;
 
 use crate::category::OpClasses;
-use crate::segments::{SegmentCutter, Segments, SelfTimeSegment, in_order, self_time_segments};
+use crate::packed_segments::{PackedSegments, SelfTimeSegment};
+use crate::segments::{SegmentCutter, Segments, in_order, self_time_segments};
 
 /// What one pass over the ops of a core finds.
 #[derive(Debug, Default)]
@@ -18,23 +17,12 @@ pub struct OpScan {
     pub lengths: LengthsByClock,
     /// The self time of all ops.
     segments: Segments,
-    /// That in the last window whose borders cut ops, which is a copy: the reports of a marked range ask for it several
-    /// times.
-    part: Mutex<(TimeRange, Segments)>,
 }
 
 impl OpScan {
     /// The self time of all ops in a window.
     pub(crate) fn segments_within(&self, window: TimeRange) -> Segments {
-        let mut part = locked(&self.part);
-        if part.0 == window {
-            return part.1.clone();
-        }
-        let within = self.segments.within(window);
-        if !within.is_shared_with(&self.segments) {
-            *part = (window, within.clone());
-        }
-        within
+        self.segments.within(window)
     }
 }
 
@@ -63,10 +51,7 @@ pub(crate) struct TrackExtent {
 }
 
 /// The scans of the devices, and of other cores once they are asked for.
-struct OpScans {
-    devices: BTreeMap<GroupId, Arc<OpScan>>,
-    others: OnceMap<GroupId, Arc<OpScan>>,
-}
+struct OpScans(OnceMap<GroupId, Arc<OpScan>>);
 
 impl Fact for OpScans {
     /// All devices at once: who asks for one needs the others, too, to know how long the run took.
@@ -75,19 +60,21 @@ impl Fact for OpScans {
         // Before several threads would wait for it.
         cx.fact::<Arc<OpClasses>>();
         let scans = cx.side_by_side(devices.len(), |nth| Arc::new(scan(cx, devices[nth])));
-        Self {
-            devices: devices.into_iter().zip(scans).collect(),
-            others: OnceMap::default(),
-        }
+        Self(devices.into_iter().zip(scans).collect())
     }
 }
 
 /// The scan of a core, made on first use.
 pub fn op_scan(cx: &Context<'_>, core: GroupId) -> Arc<OpScan> {
-    let scans = cx.fact::<OpScans>();
-    match scans.devices.get(&core) {
-        Some(scan) => Arc::clone(scan),
-        None => scans.others.get(core, || Arc::new(scan(&cx.whole(), core))),
+    let whole = cx.whole();
+    let scans = &cx.fact::<OpScans>().0;
+    scans.get(core, || Arc::new(scan(&whole, core)))
+}
+
+/// Drops the scans of all cores, once the reports that read them are there. Who asks for one later has it made again.
+pub fn forget_op_scans(cx: &Context<'_>) {
+    if let Some(scans) = cx.known_fact::<OpScans>() {
+        scans.0.clear();
     }
 }
 
@@ -110,7 +97,8 @@ fn scan(cx: &Context<'_>, core: GroupId) -> OpScan {
         .iter()
         .map(|&track| model.spans_on(track).len())
         .sum();
-    let mut cutter = SegmentCutter::with_capacity(count);
+    let mut segments = PackedSegments::with_capacity(count);
+    let mut cutter = SegmentCutter::new(|segment| segments.push(segment));
     let mut last = None;
     let mut are_sorted = true;
     ops().for_each(|op| {
@@ -131,21 +119,20 @@ fn scan(cx: &Context<'_>, core: GroupId) -> OpScan {
         last = place;
         cutter.add(segment);
     });
-    let mut segments = if are_sorted {
-        cutter.finish()
-    } else {
-        drop(cutter);
-        self_time_segments(ops().map(|op| segment(&op)).collect())
-    };
-    segments.shrink_to_fit();
+    cutter.finish();
+    if !are_sorted {
+        segments = PackedSegments::default();
+        for segment in self_time_segments(ops().map(|op| segment(&op)).collect()) {
+            segments.push(segment);
+        }
+    }
     let extents = tracks.iter().zip(extents);
     OpScan {
         extents: extents
             .map(|(&track, extent)| (track, extent.finish(cx, track)))
             .collect(),
         lengths,
-        segments: segments.into(),
-        ..OpScan::default()
+        segments: segments.finish().into(),
     }
 }
 
@@ -202,6 +189,33 @@ mod tests {
     use engine::{Options, ReportCache};
 
     use super::*;
+
+    #[test]
+    fn forgotten_scans_are_gone_and_made_again() {
+        let model = sample_traces::text_trace(
+            "
+            ops : WW
+                : .f
+            W = while.1 [while]
+            f = fusion.1 [loop fusion]
+            ",
+        );
+        let (options, reports) = (Options::default(), ReportCache::default());
+        let cx = Context {
+            model: &model,
+            scope: Scope::WholeTrace,
+            options: &options,
+            reports: &reports,
+        };
+        forget_op_scans(&cx);
+        assert!(cx.known_fact::<OpScans>().is_none(), "none is made for it");
+        let core = model.tensor_cores()[0];
+        let segments = || op_scan(&cx, core).segments.iter().collect::<Vec<_>>();
+        let (found, known) = (segments(), Arc::downgrade(&op_scan(&cx, core)));
+        forget_op_scans(&cx);
+        assert!(known.upgrade().is_none());
+        assert_eq!(segments(), found);
+    }
 
     /// More lanes than are read side by side: the ops come out of order, and their list is sorted.
     #[test]

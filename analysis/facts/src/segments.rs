@@ -1,86 +1,184 @@
 //! The self time of ops as segments that never overlap.
 
-use std::ops::{Deref, Range};
+use std::ops::Range;
 
 use engine::prelude::*;
+use trace_model::{partition_from_end, partition_rows};
 
-use crate::category::OpClass;
+use crate::packed_segments::{PackedSegment, PackedSegments};
 
-/// A span in which one op is the innermost running op.
-#[derive(Clone, Copy, Debug)]
-pub struct SelfTimeSegment {
-    /// Its span.
-    pub range: TimeRange,
-    /// The op execution.
-    pub slice: SliceId,
-    /// Class of the op.
-    pub class: OpClass,
+pub use crate::packed_segments::SelfTimeSegment;
+
+/// Segments in time order, disjoint. Those of a part of the trace are shared with those of the whole: the first and the
+/// last one are cut where they are read.
+#[derive(Clone, Debug)]
+pub struct Segments {
+    all: Arc<PackedSegments>,
+    rows: Range<usize>,
+    /// What they are cut to.
+    window: TimeRange,
 }
 
-/// Segments in time order, disjoint. Those of a part of the trace are shared with those of the whole.
-#[derive(Clone, Debug, Default)]
-pub struct Segments {
-    all: Arc<Vec<SelfTimeSegment>>,
-    rows: Range<usize>,
+impl Default for Segments {
+    fn default() -> Self {
+        PackedSegments::default().into()
+    }
 }
 
 impl Segments {
     /// Those that lie in `window`; the first and the last one are cut at its borders.
     pub(crate) fn within(&self, window: TimeRange) -> Self {
-        let from = self.partition_point(|segment| segment.range.end <= window.start);
-        let until = self.partition_point(|segment| segment.range.start < window.end);
-        let inside = self.get(from..until).unwrap_or_default();
-        let is_whole = |segment: Option<&SelfTimeSegment>| {
-            segment.is_none_or(|segment| window.encloses(segment.range))
-        };
-        if is_whole(inside.first()) && is_whole(inside.last()) {
-            return Self {
-                all: Arc::clone(&self.all),
-                rows: self.rows.start + from..self.rows.start + from + inside.len(),
-            };
-        }
-        let mut segments = Vec::with_capacity(inside.len());
-        segments.extend(inside.iter().filter_map(|segment| {
-            Some(SelfTimeSegment {
-                range: segment.range.intersect(window)?,
-                ..*segment
-            })
-        }));
-        segments.into()
-    }
-
-    /// Whether nothing was copied.
-    pub(crate) fn is_shared_with(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.all, &other.all)
-    }
-}
-
-impl From<Vec<SelfTimeSegment>> for Segments {
-    fn from(segments: Vec<SelfTimeSegment>) -> Self {
+        let from = self.partition_point(|range| range.end <= window.start);
+        let until = self.partition_point(|range| range.start < window.end);
         Self {
-            rows: 0..segments.len(),
-            all: Arc::new(segments),
+            all: Arc::clone(&self.all),
+            rows: self.rows.start + from..self.rows.start + until.max(from),
+            window: self.cut(window),
         }
     }
-}
 
-impl Deref for Segments {
-    type Target = [SelfTimeSegment];
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Whether nothing ran.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
 
     #[inline]
-    fn deref(&self) -> &[SelfTimeSegment] {
-        self.all.get(self.rows.clone()).unwrap_or_default()
+    fn packed(&self) -> &[PackedSegment] {
+        self.all.rows().get(self.rows.clone()).unwrap_or_default()
+    }
+
+    /// The segment in a row.
+    #[inline]
+    pub fn get(&self, row: usize) -> Option<SelfTimeSegment> {
+        self.packed().get(row).map(|&packed| self.segment(packed))
+    }
+
+    /// When the segment in a row is.
+    #[inline]
+    pub fn range(&self, row: usize) -> Option<TimeRange> {
+        let packed = *self.packed().get(row)?;
+        Some(self.cut(self.all.range(packed)))
+    }
+
+    /// The first one.
+    pub fn first(&self) -> Option<SelfTimeSegment> {
+        self.get(0)
+    }
+
+    /// The last one.
+    pub fn last(&self) -> Option<SelfTimeSegment> {
+        self.get(self.len().checked_sub(1)?)
+    }
+
+    /// All, in time order.
+    pub fn iter(&self) -> SegmentsInOrder<'_> {
+        self.rows(0..self.len())
+    }
+
+    /// Those in some rows; none if there are no such rows.
+    #[inline]
+    pub fn rows(&self, rows: Range<usize>) -> SegmentsInOrder<'_> {
+        SegmentsInOrder {
+            segments: self,
+            rows: self.packed().get(rows).unwrap_or_default().iter(),
+        }
+    }
+
+    /// The first row for whose time `is_before` does not hold.
+    #[inline]
+    pub fn partition_point(&self, is_before: impl Fn(TimeRange) -> bool) -> usize {
+        self.partition_rows(0..self.len(), is_before)
+    }
+
+    /// The first of some rows for whose time `is_before` does not hold.
+    #[inline]
+    pub fn partition_rows(
+        &self,
+        rows: Range<usize>,
+        is_before: impl Fn(TimeRange) -> bool,
+    ) -> usize {
+        partition_rows(rows, |row| self.range(row).is_some_and(&is_before))
+    }
+
+    /// [`Self::partition_rows`] of the rows below `end`, for what is looked for near it.
+    #[inline]
+    pub fn partition_from_end(&self, end: usize, is_before: impl Fn(TimeRange) -> bool) -> usize {
+        partition_from_end(end.min(self.len()), |row| {
+            self.range(row).is_some_and(&is_before)
+        })
+    }
+
+    #[inline]
+    fn segment(&self, packed: PackedSegment) -> SelfTimeSegment {
+        let segment = self.all.segment(packed);
+        SelfTimeSegment {
+            range: self.cut(segment.range),
+            ..segment
+        }
+    }
+
+    /// The part of a range that the window does not cut off.
+    #[inline]
+    fn cut(&self, range: TimeRange) -> TimeRange {
+        TimeRange {
+            start: range.start.max(self.window.start),
+            end: range.end.min(self.window.end),
+        }
+    }
+}
+
+impl From<PackedSegments> for Segments {
+    fn from(segments: PackedSegments) -> Self {
+        Self {
+            rows: 0..segments.rows().len(),
+            all: Arc::new(segments),
+            window: TimeRange::new(Timestamp::MIN, Timestamp::MAX),
+        }
     }
 }
 
 impl<'a> IntoIterator for &'a Segments {
-    type Item = &'a SelfTimeSegment;
-    type IntoIter = std::slice::Iter<'a, SelfTimeSegment>;
+    type Item = SelfTimeSegment;
+    type IntoIter = SegmentsInOrder<'a>;
 
     fn into_iter(self) -> Self::IntoIter {
         self.iter()
     }
 }
+
+/// See [`Segments::iter`].
+#[derive(Clone)]
+pub struct SegmentsInOrder<'a> {
+    segments: &'a Segments,
+    rows: std::slice::Iter<'a, PackedSegment>,
+}
+
+impl Iterator for SegmentsInOrder<'_> {
+    type Item = SelfTimeSegment;
+
+    #[inline]
+    fn next(&mut self) -> Option<SelfTimeSegment> {
+        self.rows.next().map(|&row| self.segments.segment(row))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.rows.size_hint()
+    }
+}
+
+impl DoubleEndedIterator for SegmentsInOrder<'_> {
+    #[inline]
+    fn next_back(&mut self) -> Option<SelfTimeSegment> {
+        self.rows.next_back().map(|&row| self.segments.segment(row))
+    }
+}
+
+impl ExactSizeIterator for SegmentsInOrder<'_> {}
 
 /// The order of spans that are cut: of those that start at once the longest first.
 pub(crate) fn in_order(span: &SelfTimeSegment) -> (Timestamp, Reverse<Timestamp>) {
@@ -99,35 +197,37 @@ pub fn self_time_segments(mut spans: Vec<SelfTimeSegment>) -> Vec<SelfTimeSegmen
     if !spans.is_sorted_by_key(in_order) {
         spans.sort_by_key(in_order);
     }
-    let mut cutter = SegmentCutter::with_capacity(spans.len());
+    let mut out = Vec::with_capacity(spans.len());
+    let mut cutter = SegmentCutter::new(|segment| out.push(segment));
     for span in spans {
         cutter.add(span);
     }
-    cutter.finish()
+    cutter.finish();
+    out
 }
 
 /// Cuts spans into segments, as [`self_time_segments`] does, while they come in order of time.
-#[derive(Default)]
-pub(crate) struct SegmentCutter {
-    out: Vec<SelfTimeSegment>,
+pub(crate) struct SegmentCutter<F> {
+    /// Takes each segment.
+    out: F,
     /// The end of each span that runs now, the innermost one last.
     open: Vec<(Timestamp, SelfTimeSegment)>,
     now: Timestamp,
 }
 
-impl SegmentCutter {
-    pub fn with_capacity(spans: usize) -> Self {
+impl<F: FnMut(SelfTimeSegment)> SegmentCutter<F> {
+    pub fn new(out: F) -> Self {
         Self {
-            out: Vec::with_capacity(spans),
+            out,
+            open: Vec::new(),
             now: Timestamp::MIN,
-            ..Self::default()
         }
     }
 
     #[inline]
     fn emit(&mut self, segment: SelfTimeSegment, to: Timestamp) {
         if self.now < to {
-            self.out.push(SelfTimeSegment {
+            (self.out)(SelfTimeSegment {
                 range: TimeRange::new(self.now, to),
                 ..segment
             });
@@ -148,11 +248,10 @@ impl SegmentCutter {
         self.open.push((span.range.end, span));
     }
 
-    pub fn finish(mut self) -> Vec<SelfTimeSegment> {
+    pub fn finish(mut self) {
         while let Some((end, inner)) = self.open.pop() {
             self.emit(inner, end);
         }
-        self.out
     }
 }
 
@@ -162,6 +261,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::category::OpClass;
 
     fn segments_of(spans: &[(i64, i64)]) -> Vec<(usize, i64, i64)> {
         let spans = spans.iter().enumerate().map(|(i, &(start, end))| {
@@ -203,7 +303,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_part_is_shared_unless_its_borders_cut_it(
+        fn a_part_is_shared_and_cut_at_its_borders(
             spans in prop::collection::vec((0_i64..50, 0_i64..20), 0..20),
             (start, len) in (0_i64..60, 1_i64..40),
         ) {
@@ -213,18 +313,29 @@ mod tests {
                 slice: SliceId::from_index(0),
                 class: OpClass::default(),
             };
-            let whole = Segments::from(self_time_segments(spans.into_iter().map(span).collect()));
+            let mut packed = PackedSegments::default();
+            for segment in self_time_segments(spans.into_iter().map(span).collect()) {
+                packed.push(segment);
+            }
+            let whole = Segments::from(packed.finish());
             let window = range(start, start + len);
             let part = whole.within(window);
-            let clipped = |segment: &SelfTimeSegment| segment.range.intersect(window);
+            let clipped = |segment: SelfTimeSegment| segment.range.intersect(window);
             let expected: Vec<TimeRange> = whole.iter().filter_map(clipped).collect();
             let found: Vec<TimeRange> = part.iter().map(|segment| segment.range).collect();
             prop_assert_eq!(&found, &expected);
-            let is_cut = !expected.iter().all(|part| whole.iter().any(|segment| segment.range == *part));
-            prop_assert_eq!(Arc::ptr_eq(&whole.all, &part.all), !is_cut);
+            prop_assert!(Arc::ptr_eq(&whole.all, &part.all));
             // A part of a part, too.
             let again = part.within(window);
-            prop_assert_eq!(again.iter().map(|segment| segment.range).collect::<Vec<_>>(), expected);
+            prop_assert_eq!(again.iter().map(|segment| segment.range).collect::<Vec<_>>(), expected.clone());
+            // One after the other, from behind, and only some of them.
+            for (row, &range) in expected.iter().enumerate() {
+                prop_assert_eq!(part.get(row).map(|segment| segment.range), Some(range));
+                prop_assert_eq!(part.range(row), Some(range));
+            }
+            prop_assert_eq!(part.get(expected.len()), None);
+            prop_assert_eq!(part.iter().rev().map(|segment| segment.range).collect::<Vec<_>>(), expected.iter().rev().copied().collect::<Vec<_>>());
+            prop_assert_eq!(part.rows(1.min(expected.len())..3.min(expected.len())).map(|segment| segment.range).collect::<Vec<_>>(), expected.into_iter().skip(1).take(2).collect::<Vec<_>>());
         }
 
         #[test]

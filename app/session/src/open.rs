@@ -4,12 +4,14 @@ use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
+use analysis::facts::op_scan::forget_op_scans;
 use analysis::hints::Hints;
 use analysis::reports::summary::verdict::RunVerdict;
+use analysis::what_if::SharedReplay;
 use analysis::{
     ANALYSES, Analysis, AnalysisError, Context, Options, Report, ReportCache, Scope, host_event_use,
 };
-use importers::{HostEvents, ImportError, ImportOptions, Progress};
+use importers::{HostEvents, ImportError, ImportOptions, Progress, return_free_memory};
 use trace_model::{Severity, Source, TraceModel};
 
 use crate::environment;
@@ -17,6 +19,9 @@ use crate::files::open_regular;
 use crate::fingerprint::{fingerprint_of, fingerprint_text, sha256_of};
 use crate::stdin;
 use trace_model::locked;
+
+/// Slices from which on it pays to return memory before more is needed.
+const MANY_SLICES: usize = 4_000_000;
 
 /// An open trace. Cheap to clone: clones share the model and the reports.
 #[derive(Clone, Debug)]
@@ -218,6 +223,16 @@ impl Session {
     /// Drops the reports of a scope that nobody looks at any more.
     pub fn forget(&self, scope: Scope) {
         self.reports.forget(scope);
+    }
+
+    /// Drops what analyses found on their way and no front end reads, before long reports are written: the self time of
+    /// every op, and replays. Reports stay.
+    pub fn forget_ops(&self) {
+        self.reports.forget_analysis(SharedReplay::ID);
+        forget_op_scans(&self.context(Scope::WholeTrace));
+        if self.model.slice_count() >= MANY_SLICES {
+            return_free_memory();
+        }
     }
 
     /// Stops the analyses of a scope that nobody waits for any more, and drops its reports.

@@ -14,7 +14,7 @@ pub mod storage;
 
 pub use error::{ImportError, Result};
 pub use fingerprint::FingerprintHash;
-pub use memory::prepare_heap;
+pub use memory::{prepare_heap, return_free_memory};
 pub use network::may_ask;
 pub use progress::{Progress, ProgressStage};
 pub use source::{FeedResult, GZIP, InputSource, SharedBytes, SourceContent};

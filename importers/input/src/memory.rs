@@ -60,6 +60,18 @@ pub fn prepare_heap(bytes: usize) {
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 pub fn prepare_heap(_bytes: usize) {}
 
+/// Returns freed memory to the kernel. The C library keeps what lies between pieces that are in use, and memory that is
+/// needed next may not fit there.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+pub fn return_free_memory() {
+    // SAFETY: the call takes no pointers and locks what it changes.
+    unsafe { libc::malloc_trim(0) };
+}
+
+/// Does nothing without glibc.
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+pub fn return_free_memory() {}
+
 /// A file that is mapped for reading.
 pub(crate) struct MappedFile(memmap2::Mmap);
 

@@ -131,23 +131,21 @@ fn last_piece(model: &TraceModel, time: &CoreTime, near: usize, slice: SliceId) 
     }
     let pieces = &time.segments;
     let span = model.slice(slice).measured_range();
-    let starts_before = |piece: &SelfTimeSegment| piece.range.start < span.end;
-    let mut from = if pieces.get(near).is_some_and(starts_before) {
+    let starts_before = |range: TimeRange| range.start < span.end;
+    let mut from = if pieces.range(near).is_some_and(starts_before) {
         near
     } else {
         0
     };
     let mut step = 1;
-    while pieces.get(from + step).is_some_and(starts_before) {
+    while pieces.range(from + step).is_some_and(starts_before) {
         from += step;
         step *= 2;
     }
-    let until = from + pieces[from..pieces.len().min(from + step)].partition_point(starts_before);
-    let around = pieces[..until]
-        .iter()
-        .rev()
-        .take_while(|piece| piece.range.end > span.start);
+    let until = pieces.partition_rows(from..pieces.len().min(from + step), starts_before);
+    let around = pieces.rows(0..until).rev();
     around
+        .take_while(|piece| piece.range.end > span.start)
         .enumerate()
         .find(|(_, piece)| piece.slice == slice)
         .map(|(back, _)| until - 1 - back)

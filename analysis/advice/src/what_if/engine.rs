@@ -231,27 +231,15 @@ impl<'a> CoreCursor<'a> {
             .min()
             .map_or(pieces.len(), |row| row as usize);
         match self.instants.first() {
-            Some(&time)
-                if pieces
-                    .get(tied)
-                    .is_none_or(|piece| time < piece.range.start) =>
-            {
-                tied.min(
-                    self.row
-                        + pieces[self.row..tied].partition_point(|piece| piece.range.end <= time),
-                )
+            Some(&time) if pieces.range(tied).is_none_or(|range| time < range.start) => {
+                pieces.partition_rows(self.row..tied, |range| range.end <= time)
             }
             _ => tied,
         }
     }
 
     /// Computes the new times of the instants up to the end of the piece that is replayed from `begin` to `end`.
-    fn answer(
-        &mut self,
-        piece: &SelfTimeSegment,
-        gap: Picos,
-        (begin, end): (Timestamp, Timestamp),
-    ) {
+    fn answer(&mut self, piece: SelfTimeSegment, gap: Picos, (begin, end): (Timestamp, Timestamp)) {
         let recorded = self.core.gap(self.row);
         while let Some((&time, rest)) = self
             .instants
@@ -315,11 +303,11 @@ impl ReplayState<'_> {
         let mut longer = Picos::ZERO;
         let mut add = |row: usize, more: Picos| {
             longer += more;
-            cursor.out.groups[core.pieces()[row].class.group.index()] += more;
+            cursor.out.groups[core.piece(row as u32).class.group.index()] += more;
         };
         if !changed.keeps_transfers() {
             for &row in passed {
-                let recorded = core.piece(row).range.dur();
+                let recorded = core.range(row).dur();
                 add(
                     row as usize,
                     changed.transfer(model, core, alone(row as usize), recorded) - recorded,
@@ -331,7 +319,7 @@ impl ReplayState<'_> {
             for (row, &op) in (from..stop).zip(&core.ops[from..stop]) {
                 let factor = work.of(op);
                 if factor.to_bits() != 1.0_f64.to_bits() {
-                    let recorded = core.pieces()[row].range.dur();
+                    let recorded = core.range(row as u32).dur();
                     add(row, scaled(recorded, factor) - recorded);
                 }
             }
@@ -344,7 +332,7 @@ impl ReplayState<'_> {
     /// Replays the next piece; `false` if it must wait for another core.
     fn piece(&mut self, cursor: &mut CoreCursor<'_>, moved: &mut bool) -> bool {
         let (core, row, ReplayInput { changed, model, .. }) = (cursor.core, cursor.row, self.game);
-        let Some(&piece) = core.pieces().get(row) else {
+        let Some(piece) = core.pieces().get(row) else {
             return false;
         };
         let gap = changed.gap(cursor.number, row, core.gap(row));
@@ -376,7 +364,7 @@ impl ReplayState<'_> {
             end = end.max(arrival);
         }
         cursor.out.groups[piece.class.group.index()] += end - begin - recorded;
-        cursor.answer(&piece, gap, (begin, end));
+        cursor.answer(piece, gap, (begin, end));
         cursor.now = end;
         cursor.pass(issued, awaited.is_some());
         true
@@ -442,7 +430,7 @@ impl ReplayState<'_> {
         let took = schedule.believed(took, belief, || core.label(model, flight.issues));
         let recorded = core
             .arrived(flight)
-            .unwrap_or(core.piece(flight.issues).range.start + wait + took);
+            .unwrap_or(core.range(flight.issues).start + wait + took);
         let sooner = took - changed.transfer(model, core, flight, took);
         Some(recorded + late - sooner)
     }

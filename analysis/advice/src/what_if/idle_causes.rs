@@ -57,7 +57,7 @@ impl<'a> IdleCauses<'a> {
                 _ => out.push((time, cause)),
             }
         };
-        if let Some(host) = self.on_host(core.group, earlier, later, timed) {
+        if let Some(host) = self.on_host(core.group, earlier.as_ref(), later.as_ref(), timed) {
             let first = spans.partition_point(|span| span.range.end <= host.start);
             let within = spans.get(first..).unwrap_or_default();
             for span in within.iter().take_while(|span| span.range.start < host.end) {

@@ -13,7 +13,6 @@
 
 use facts::prelude::*;
 use run_reports::IdleCause;
-use trace_model::partition_from_end;
 
 use super::Replay;
 use super::idle_causes::IdleCauses;
@@ -239,11 +238,12 @@ impl<'a> PathFinder<'a> {
     fn go_back(&self, walk: &mut PathWalk) {
         let number = walk.core;
         let core = &self.cores[number];
-        let pieces = core.pieces().get(..walk.passed[number]).unwrap_or_default();
-        let before = partition_from_end(pieces, |piece| piece.range.start < walk.at);
+        let before = core
+            .pieces()
+            .partition_from_end(walk.passed[number], |range| range.start < walk.at);
         let Some((row, piece)) = before
             .checked_sub(1)
-            .and_then(|row| Some((row, pieces.get(row)?)))
+            .and_then(|row| Some((row, core.pieces().get(row)?)))
         else {
             // Before the first recorded op.
             let before = TimeRange::new(walk.at - walk.left.dur(), walk.at);
@@ -251,7 +251,7 @@ impl<'a> PathFinder<'a> {
         };
         if piece.range.end < walk.at {
             let idle = TimeRange::new(piece.range.end, walk.at);
-            match self.idle_after(number, row, piece) {
+            match self.idle_after(number, row, &piece) {
                 PathKind::BetweenPrograms => self.without_ops(walk, Some(row), idle),
                 kind => walk.add(idle.dur(), kind.into(), core.group, None),
             }
@@ -274,10 +274,10 @@ impl<'a> PathFinder<'a> {
             walk.at = piece.range.start;
             return;
         };
-        let issued = core.piece(flight.issues);
-        let begin = issued.range.start + wait;
+        let issued = core.range(flight.issues);
+        let begin = issued.start + wait;
         walk.add(walk.at - begin, kind, core.group, Some(piece.slice));
-        walk.at = issued.range.start;
+        walk.at = issued.start;
         walk.passed[number] = flight.issues as usize;
         let came_last = core
             .members
@@ -289,7 +289,7 @@ impl<'a> PathFinder<'a> {
                 if other != number && issues as usize <= walk.passed[other] =>
             {
                 walk.core = other;
-                walk.at = self.cores[other].piece(issues).range.start;
+                walk.at = self.cores[other].range(issues).start;
                 walk.passed[other] = issues as usize;
             }
             // Where transfers contradict each other, it waited here.
@@ -346,7 +346,7 @@ impl<'a> PathFinder<'a> {
             self.programs[number].partition_point(|&run| run <= start)
         };
         match self.cores[number].pieces().get(row + 1) {
-            Some(next) if runs_before(next) == runs_before(piece) => PathKind::Idle,
+            Some(next) if runs_before(&next) == runs_before(piece) => PathKind::Idle,
             _ => PathKind::BetweenPrograms,
         }
     }

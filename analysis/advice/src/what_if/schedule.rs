@@ -6,6 +6,7 @@
 
 use std::sync::OnceLock;
 
+use facts::core_time::Segments;
 use facts::prelude::*;
 use facts::{CoreTime, SharedClock};
 
@@ -68,27 +69,34 @@ pub(super) const NO_OP: u32 = u32::MAX;
 const NO_FLIGHT: u32 = u32::MAX;
 
 impl CoreSchedule {
-    pub(crate) fn pieces(&self) -> &[SelfTimeSegment] {
+    pub(crate) fn pieces(&self) -> &Segments {
         &self.time.segments
     }
 
-    /// A piece that belongs to a flight.
-    pub(crate) fn piece(&self, row: u32) -> &SelfTimeSegment {
-        &self.pieces()[row as usize]
+    /// A piece of this core, by its row.
+    #[expect(clippy::expect_used, reason = "rows come from the pieces")]
+    pub(crate) fn piece(&self, row: u32) -> SelfTimeSegment {
+        self.pieces().get(row as usize).expect("a row of a piece")
+    }
+
+    /// When a piece of this core ran.
+    #[expect(clippy::expect_used, reason = "rows come from the pieces")]
+    pub(crate) fn range(&self, row: u32) -> TimeRange {
+        self.pieces().range(row as usize).expect("a row of a piece")
     }
 
     /// End of the previous piece.
     pub(crate) fn before(&self, row: usize) -> Timestamp {
-        let piece = row.checked_sub(1).and_then(|row| self.pieces().get(row));
-        piece.map_or(self.window.start, |piece| piece.range.end)
+        let piece = row.checked_sub(1).and_then(|row| self.pieces().range(row));
+        piece.map_or(self.window.start, |range| range.end)
     }
 
     /// Idle time before a piece; for the row after the last one, the idle time after it.
     pub(crate) fn gap(&self, row: usize) -> Picos {
         let until = self
             .pieces()
-            .get(row)
-            .map_or(self.window.end, |piece| piece.range.start);
+            .range(row)
+            .map_or(self.window.end, |range| range.start);
         (until - self.before(row)).clamped()
     }
 
@@ -113,8 +121,8 @@ impl CoreSchedule {
 
     /// When the flight arrived; `None` if the core was still busy then.
     pub(crate) fn arrived(&self, flight: Flight) -> Option<Timestamp> {
-        let done = self.piece(flight.awaits).range;
-        let took = (done.end - self.piece(flight.issues).range.start).ps();
+        let done = self.range(flight.awaits);
+        let took = (done.end - self.range(flight.issues).start).ps();
         let is_short =
             done.dur() <= DONE_AT_MOST && done.dur().ps().saturating_mul(FAR_LONGER) <= took;
         let waited = done.dur() > DONE_TAKES && !is_short;
@@ -123,7 +131,7 @@ impl CoreSchedule {
 
     /// The time that the done op of the flight takes itself, without waiting.
     pub(crate) fn done_takes(&self, flight: Flight) -> Picos {
-        let recorded = self.piece(flight.awaits).range.dur();
+        let recorded = self.range(flight.awaits).dur();
         if self.arrived(flight).is_some() {
             recorded.min(DONE_TAKES)
         } else {
@@ -133,10 +141,10 @@ impl CoreSchedule {
 
     /// Duration of the flight after the wait for others: observed, or else an upper bound.
     pub(crate) fn took(&self, flight: Flight, wait: Picos) -> TransferTime {
-        let after = |end: Timestamp| (end - self.piece(flight.issues).range.start - wait).clamped();
+        let after = |end: Timestamp| (end - self.range(flight.issues).start - wait).clamped();
         match self.arrived(flight) {
             Some(arrived) => TransferTime::Seen(after(arrived)),
-            None => TransferTime::AtMost(after(self.piece(flight.awaits).range.start)),
+            None => TransferTime::AtMost(after(self.range(flight.awaits).start)),
         }
     }
 }

@@ -213,7 +213,7 @@ fn pieces(model: &TraceModel, traffic: &CoreTraffic) -> Vec<RunningPiece> {
         Some(op) => op.index(),
         None => model.ops().len() + label.index(),
     };
-    let op_piece = |segment: &SelfTimeSegment| {
+    let op_piece = |segment: SelfTimeSegment| {
         let slice = model.slice(segment.slice);
         RunningPiece {
             range: segment.range,

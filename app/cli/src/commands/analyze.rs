@@ -94,6 +94,9 @@ pub fn run(args: &AnalyzeArgs, stderr: &Stderr) -> Result<CommandOutcome> {
         args.output.output.iter().any(|file| file.format.judges),
         stderr,
     )?;
+    // Once all reports are there.
+    document.sections();
+    session.forget_ops();
     output::write(&document, &args.output, &guard, stderr)?;
     if let Some(outcome) =
         gating::conclude(&document, &args.gates.judge, args.output.strict, stderr)?

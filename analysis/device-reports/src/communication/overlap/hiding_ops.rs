@@ -35,16 +35,16 @@ impl<'a> HidingOps<'a> {
     /// Adds the ops that ran in `range`; `false` if that takes too much work.
     pub fn add(&mut self, range: TimeRange, to: &mut HidingTime) -> bool {
         let segments = &self.core.time.segments;
-        let from = segments.partition_point(|segment| segment.range.end <= range.start);
-        let until = segments.partition_point(|segment| segment.range.start < range.end);
-        let inside = segments.get(from..until).unwrap_or_default();
+        let from = segments.partition_point(|segment| segment.end <= range.start);
+        let until = segments.partition_point(|segment| segment.start < range.end);
+        let inside = segments.rows(from..until);
         let Some(left) = self.visits_left.checked_sub(inside.len()) else {
             return false;
         };
         self.visits_left = left;
-        for segment in inside.iter().filter(|segment| segment.class.is_compute()) {
+        for segment in inside.filter(|segment| segment.class.is_compute()) {
             if let Some(part) = segment.range.intersect(range) {
-                *to.entry((self.label_of)(segment)).or_default() += part.dur();
+                *to.entry((self.label_of)(&segment)).or_default() += part.dur();
             }
         }
         true

@@ -242,7 +242,8 @@ fn add_ops(
         sum.occurrences += u64::from(counts(cx, window, slice));
         sum.time_ps += measured.dur();
     }
-    for segment in cx.core_time(core)?.iter().flat_map(|time| &time.segments) {
+    let time = cx.core_time(core)?;
+    for segment in time.iter().flat_map(|time| &time.segments) {
         let sum = sums
             .entry(cx.model.slice(segment.slice).label_id())
             .or_default();

@@ -82,7 +82,7 @@ fn part(cx: &Context<'_>, time: &CoreTime, steps: Option<&StepsReport>) -> Optio
             step.range()
                 .is_some_and(|range| range.contains(slice.start()))
         };
-        step.span_on(time.core).is_some() || in_step(slice(first)) || in_step(slice(last))
+        step.span_on(time.core).is_some() || in_step(slice(&first)) || in_step(slice(&last))
     };
     let ran = numbers(&ran);
     let from = match &ran {

@@ -111,9 +111,10 @@ impl StepOpTimes {
         }
         let from = time
             .segments
-            .partition_point(|segment| segment.range.end <= range.start);
-        let inside = time.segments[from..]
-            .iter()
+            .partition_point(|segment| segment.end <= range.start);
+        let inside = time
+            .segments
+            .rows(from..time.segments.len())
             .take_while(|segment| segment.range.start < range.end);
         let mut by_label: BTreeMap<(LabelId, StepPart), Picos> = BTreeMap::new();
         for segment in inside {

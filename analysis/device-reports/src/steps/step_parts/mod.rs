@@ -194,7 +194,7 @@ fn whole(cx: &Context<'_>, steps: &StepsReport) -> Result<StepPartsReport> {
         spans.retain(|&(index, _)| !steps.steps.get(index).is_some_and(is_cut));
         let ranges: Vec<TimeRange> = spans.iter().map(|&(_, range)| range).collect();
         let parts = parts::divide(
-            &traffic.time.segments,
+            traffic.time.segments.iter(),
             &traffic.in_flight_without_ops(),
             &ranges,
         );

@@ -208,7 +208,7 @@ impl Serialize for TimeByPart {
 /// The parts of each of `ranges`, which may overlap. `segments` are disjoint and in time order; `unhidden` is the time in
 /// which collectives are in flight and no op runs.
 pub(super) fn divide(
-    segments: &[SelfTimeSegment],
+    segments: impl Iterator<Item = SelfTimeSegment>,
     unhidden: &IntervalSet,
     ranges: &[TimeRange],
 ) -> Vec<TimeByPart> {
@@ -220,9 +220,7 @@ pub(super) fn divide(
     cuts.dedup();
     let ops = sums_at(
         &cuts,
-        segments
-            .iter()
-            .map(|segment| (segment.range, StepPart::of(&segment.class))),
+        segments.map(|segment| (segment.range, StepPart::of(&segment.class))),
     );
     let comm = sums_at(
         &cuts,

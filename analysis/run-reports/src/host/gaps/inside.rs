@@ -58,11 +58,14 @@ pub(super) fn inside_programs(cx: &Context<'_>, core: GroupId) -> Result<Option<
         };
         let Some(span) = part else { continue };
         out.program_ps += span.dur();
-        let ops = ops_in(&time.segments, span);
+        let from = time.segments.partition_point(|op| op.end <= span.start);
+        let until = time.segments.partition_point(|op| op.start < span.end);
+        let ops = time.segments.rows(from..until);
         // The first and the last op may reach beyond the program.
         let ran = ops
-            .first()
-            .zip(ops.last())
+            .clone()
+            .next()
+            .zip(ops.clone().next_back())
             .map(|(first, last)| TimeRange::new(first.range.start, last.range.end));
         let inner = out.add_gaps(cx.model, program.name(), ops);
         let edges = match ran {
@@ -75,18 +78,17 @@ pub(super) fn inside_programs(cx: &Context<'_>, core: GroupId) -> Result<Option<
     Ok((out.program_ps > Picos::ZERO && !time.segments.is_empty()).then_some(out))
 }
 
-fn ops_in(segments: &[SelfTimeSegment], span: TimeRange) -> &[SelfTimeSegment] {
-    let from = segments.partition_point(|segment| segment.range.end <= span.start);
-    let to = segments.partition_point(|segment| segment.range.start < span.end);
-    segments.get(from..to).unwrap_or_default()
-}
-
 impl InsidePrograms {
     /// Adds the gaps between the ops of a program; returns their sum.
-    fn add_gaps(&mut self, model: &TraceModel, program: &str, ops: &[SelfTimeSegment]) -> Picos {
+    fn add_gaps(
+        &mut self,
+        model: &TraceModel,
+        program: &str,
+        ops: impl Iterator<Item = SelfTimeSegment> + Clone,
+    ) -> Picos {
         let mut sum = Picos::ZERO;
-        for pair in ops.windows(2) {
-            let gap = (pair[1].range.start - pair[0].range.end).clamped();
+        for (before, after) in ops.clone().zip(ops.skip(1)) {
+            let gap = (after.range.start - before.range.end).clamped();
             sum += gap;
             if gap > LONG {
                 self.long_gaps += 1;
@@ -97,7 +99,7 @@ impl InsidePrograms {
                     |segment: &SelfTimeSegment| Some(model.slice(segment.slice).name().to_owned());
                 self.longest_ps = gap;
                 self.longest_in = Some(program.to_owned());
-                (self.longest_after, self.longest_before) = (name(&pair[0]), name(&pair[1]));
+                (self.longest_after, self.longest_before) = (name(&before), name(&after));
             }
         }
         sum

@@ -68,6 +68,8 @@ impl CauseTimes {
                 });
             }
         }
+        // There is one list for each step of each device, and most have one cause.
+        out.shrink_to_fit();
         out
     }
 }

@@ -69,7 +69,7 @@ impl DrawnClock {
     fn of(cx: &Context<'_>, core: GroupId) -> Result<Self, AnalysisError> {
         let time = cx.core_time(core)?;
         let segments = time.iter().flat_map(|time| time.segments.iter());
-        let place = |segment: &analysis::facts::core_time::SelfTimeSegment| {
+        let place = |segment: analysis::facts::core_time::SelfTimeSegment| {
             let shown = super::scopes::on_timeline(cx.model, segment.slice, segment.range);
             [
                 (segment.range.start, shown.start),
