@@ -42,7 +42,7 @@ impl<'a> Loop<'a> {
         let all = Self {
             facts,
             ops,
-            parts: parts::of_devices(facts, ops, &devices)?,
+            parts: parts::of_devices(facts, &devices)?,
             devices,
         };
         Ok((!all.parts.is_empty()).then_some(all))
@@ -55,7 +55,7 @@ impl<'a> Loop<'a> {
             .devices()
             .ok()
             .filter(|devices| devices.are_busy)?;
-        let parts = parts::of_devices(self.facts, self.ops, devices).ok()?;
+        let parts = parts::of_devices(self.facts, devices).ok()?;
         (!parts.is_empty()).then(|| Self {
             devices: devices.clone(),
             parts,

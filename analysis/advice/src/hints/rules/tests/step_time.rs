@@ -1,6 +1,9 @@
 //! Which time is of a step, of the loop, and outside of it.
 
+use std::cmp::Reverse;
+
 use engine::HintOptions;
+use facts::TimeUse;
 use trace_model::{
     GroupKind, Picos, SliceSpec, TimeRange, Timestamp, TraceBuilder, TraceModel, TrackKind,
 };
@@ -14,6 +17,15 @@ fn ms(ms: i64) -> Picos {
 
 fn limit(picture: &str) -> LoopLimit {
     report(picture).limit.unwrap()
+}
+
+/// The parts in whole microseconds, the longest first.
+fn parts(limit: &LoopLimit) -> Vec<(TimeUse, i64)> {
+    let parts = limit.parts.iter();
+    let parts = parts.map(|part| (part.id, (part.time_ps / 1e6).round() as i64));
+    let mut parts: Vec<_> = parts.collect();
+    parts.sort_by_key(|&(id, time)| (Reverse(time), id));
+    parts
 }
 
 /// Before its first op and after its last a device is idle, too.
@@ -67,4 +79,71 @@ fn nothing_is_outside_of_a_loop_that_fills_the_timeline() {
     let limit = report.limit.unwrap();
     assert_eq!(limit.percent.0.round() as i64, 100);
     assert_eq!(limit.outside.map(|outside| outside.time_ps), None);
+}
+
+/// A device works in the steps of others, too, whether or not it runs their program or shows steps of its own.
+#[test]
+fn a_device_without_steps_of_its_own_is_idle_only_where_it_runs_no_op() {
+    let five = |step: &str| step.repeat(5);
+    let programs = |rows: &[&str]| {
+        let row = |(at, ops): (usize, &&str)| {
+            let modules = ops.replace('m', "A").replace('v', "B");
+            format!(
+                "TPU:{at} modules: {}\nTPU:{at} ops: {}\n",
+                five(&modules),
+                five(ops)
+            )
+        };
+        rows.iter().enumerate().map(row).collect::<String>()
+    };
+    let legend =
+        "A = jit_a(1)\nB = jit_b(2)\nm = fusion.1 [convolution fusion]\nv = fusion.2 [loop fusion]";
+    let of = |rows: &str| parts(&limit(&format!("@column 1ms\n{rows}{legend}")));
+    // A pipeline of two devices.
+    let pipeline = programs(&["mmmmmm....", "......vvvv"]);
+    let expected = [
+        (TimeUse::Idle, 5_000),
+        (TimeUse::MatMul, 3_000),
+        (TimeUse::Vector, 2_000),
+    ];
+    assert_eq!(of(&pipeline), expected);
+    // Two devices train, one makes their samples.
+    let samples = programs(&["mmmmmm....", "mmmmmm....", "vvvvvvvvv."]);
+    let expected = [
+        (TimeUse::MatMul, 4_000),
+        (TimeUse::Vector, 3_000),
+        (TimeUse::Idle, 3_000),
+    ];
+    assert_eq!(of(&samples), expected);
+    // Only one of two equal devices shows its steps.
+    let numbers: String = (0..5).map(|step| step.to_string().repeat(10)).collect();
+    let ops = five("mmmmvv....");
+    let marked = format!("TPU:0 steps: {numbers}\nTPU:0 ops: {ops}\nTPU:1 ops: {ops}\n");
+    let expected = [
+        (TimeUse::MatMul, 4_000),
+        (TimeUse::Idle, 4_000),
+        (TimeUse::Vector, 2_000),
+    ];
+    assert_eq!(of(&marked), expected);
+}
+
+/// What runs between two steps is no idle time of what a step and what follows it takes.
+#[test]
+fn what_runs_between_steps_is_not_idle() {
+    let limit = limit(
+        "
+        @column 1ms
+        steps: 0000000...1111111...2222222...
+        ops  : mmmmmmm.vvmmmmmmm.vvmmmmmmm.vv
+        m = fusion.1 [convolution fusion]
+        v = fusion.2 [loop fusion]
+        ",
+    );
+    // 27 ms from the begin of the first step to the end of the last.
+    let expected = [
+        (TimeUse::MatMul, 7_000),
+        (TimeUse::Vector, 1_333),
+        (TimeUse::Idle, 667),
+    ];
+    assert_eq!(parts(&limit), expected);
 }
