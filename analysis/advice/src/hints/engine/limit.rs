@@ -348,10 +348,11 @@ impl<'a> Loop<'a> {
     }
 }
 
-/// Whether the mean step is much longer than the median one, so that a time `a step` says which is meant.
+/// Whether the mean step, or with it the time up to the next one, is much longer than the median, so that a time `a step`
+/// says which is meant.
 pub(super) fn vary(steps: &StepsReport) -> bool {
-    let time = steps.time;
-    time.is_some_and(|time| time.mean > VARIES * time.median)
+    let mut times = [steps.time, steps.interval].into_iter().flatten();
+    times.any(|time| time.mean > VARIES * time.median)
 }
 
 /// How close ops of a kind come to the limits of the chip; times are sums over all executions.

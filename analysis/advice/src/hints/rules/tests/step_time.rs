@@ -147,3 +147,40 @@ fn what_runs_between_steps_is_not_idle() {
     ];
     assert_eq!(parts(&limit), expected);
 }
+
+/// All steps take 7 ms and a gap of 1 ms, once of 33 ms while the host compiles or reads input.
+fn once(event: &str) -> String {
+    let steps: Vec<String> = (0..8).map(|step| step.to_string().repeat(7)).collect();
+    let gap = |at: usize| ".".repeat(if at == 3 { 33 } else { 1 });
+    let row =
+        |cell: &dyn Fn(usize) -> String| (0..8).map(|at| cell(at) + &gap(at)).collect::<String>();
+    let ops = row(&|_| "m".repeat(7));
+    let host = format!("{}{}", ".".repeat(3 * 8 + 7), "h".repeat(33));
+    format!(
+        "@column 1ms\nsteps: {}\nmodules: {}\nops: {ops}\nhost python: {host}\n\
+         A = jit_step(1)\nm = fusion.1 [convolution fusion]\nh = {event}",
+        row(&|at| steps[at].clone()),
+        ops.replace('m', "A"),
+    )
+}
+
+#[test]
+fn a_gap_between_two_steps_is_not_of_each_step() {
+    let report = report(&once("backend_compile"));
+    assert!(report.is_above_median);
+    let statement = report.limit.unwrap().statement;
+    assert_eq!(
+        statement,
+        "The loop waits for compilation 34.7 % of the mean step: 4.125 ms of 11.88 ms"
+    );
+}
+
+#[test]
+fn a_wait_between_two_steps_is_of_the_loop() {
+    let report = report(&once("IteratorGetNext"));
+    let hint = report.hints.iter().find(|hint| hint.id == "K34").unwrap();
+    assert_eq!(
+        hint.statement,
+        "/device:TPU:0 waits for input for 34.7 % of the loop (IteratorGetNext)"
+    );
+}
