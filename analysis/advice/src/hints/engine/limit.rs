@@ -218,7 +218,7 @@ impl<'a> Loop<'a> {
             TimeUse::SparseCore => "SparseCore work takes",
             _ if self.is_loops_apart(part.id) => "Loops, whose bodies appear as separate ops, take",
             TimeUse::Control => "Loop overhead takes",
-            TimeUse::HostIo => "Infeed, outfeed and host transfers take",
+            TimeUse::HostIo => "Outfeed and host transfers take",
             TimeUse::AsyncWait if self.waits_for_host() => "The loop waits for host memory",
             TimeUse::AsyncWait => "The loop waits for copies",
             TimeUse::Collective => return self.communication(part),

@@ -2,6 +2,7 @@
 
 use device_reports::CoreTraffic;
 use facts::prelude::*;
+use run_reports::host::input::infeed;
 use run_reports::{Gaps, IdleCause};
 
 use crate::hints::CountedDevices;
@@ -33,6 +34,10 @@ pub(super) fn of_devices(facts: &HintFacts<'_>, devices: &CountedDevices) -> Res
             TimeUse::Idle,
             time.window.dur() - time.busy_time() - in_flight,
         );
+        // As the hint about input counts it.
+        let infeed = infeed(&cx, facts.classes, core)?.map_or(Picos::ZERO, |ops| ops.measure());
+        add(TimeUse::Input, infeed);
+        add(TimeUse::HostIo, Picos::ZERO - infeed);
     }
     let step = facts.step()?;
     let executions = (step.count * devices.count()).max(1) as f64;
@@ -62,15 +67,14 @@ const CAUSES: [(TimeUse, &[IdleCause]); 5] = [
 ];
 
 /// Makes the idle time with the most common cause a part of its own, where that is most of the idle time and it is
-/// named.
+/// named. Input that ops wait for is a part already, of which gaps are the rest.
 pub(super) fn divide_idle(
     parts: &mut Vec<TimePart>,
     facts: &HintFacts<'_>,
     devices: &CountedDevices,
     is_named: impl Fn(&TimePart) -> bool,
 ) {
-    let mut idle = parts.iter_mut();
-    let Some(idle) = idle.find(|part| part.id == TimeUse::Idle) else {
+    let Some(at) = parts.iter().position(|part| part.id == TimeUse::Idle) else {
         return;
     };
     let (Ok(gaps), Ok(step)) = (facts.in_steps::<Gaps>(), facts.step()) else {
@@ -78,22 +82,29 @@ pub(super) fn divide_idle(
     };
     let executions = (step.count * devices.count()).max(1) as f64;
     let own = || gaps.devices.iter().filter(|own| devices.has(own.group));
+    let idle_ps = parts[at].time_ps;
     let causes = CAUSES.map(|(id, causes)| {
         let between = own().flat_map(|device| &device.between);
         let all: Picos = between
             .filter(|part| causes.contains(&part.cause))
             .map(|part| part.time_ps)
             .sum();
-        // The host has another clock.
-        let time_ps = (all.as_ps_f64() / executions).min(idle.time_ps);
-        TimePart { id, time_ps }
+        TimePart {
+            id,
+            time_ps: all.as_ps_f64() / executions,
+        }
     });
-    if let Some(main) = causes
-        .into_iter()
-        .find(|part| part.time_ps > MOST * idle.time_ps && is_named(part))
-    {
-        idle.time_ps -= main.time_ps;
-        parts.push(main);
-        parts.retain(|part| part.time_ps > 0.0);
+    let is_main = |part: &&TimePart| part.time_ps > MOST * idle_ps && is_named(part);
+    let main = causes.iter().find(is_main).map(|part| part.id);
+    for cause in causes {
+        // The host has another clock.
+        let time_ps = cause.time_ps.min(parts[at].time_ps);
+        match parts.iter().position(|part| part.id == cause.id) {
+            Some(own) => parts[own].time_ps += time_ps,
+            None if main == Some(cause.id) => parts.push(TimePart { time_ps, ..cause }),
+            None => continue,
+        }
+        parts[at].time_ps -= time_ps;
     }
+    parts.retain(|part| part.time_ps > 0.0);
 }

@@ -184,3 +184,47 @@ fn a_wait_between_two_steps_is_of_the_loop() {
         "/device:TPU:0 waits for input for 34.7 % of the loop (IteratorGetNext)"
     );
 }
+
+/// Infeed ops and gaps in which the host prepares input are one wait, as in the hint about it.
+#[test]
+fn infeed_is_waiting_for_input() {
+    let picture = |cause: &str| {
+        format!(
+            "
+            @column 1ms
+            steps      : 000000000011111111112222222222
+            modules    : AAAAAAA...BBBBBBB...AAAAAAA...
+            ops        : ddmmmmv...ddmmmmv...ddmmmmv...
+            host python: .......ii........ii........ii.
+            A = jit_step(1)
+            B = jit_step(1)
+            d = infeed.1 [infeed]
+            m = fusion.1 [convolution fusion]
+            v = fusion.2 [loop fusion]
+            i = {cause}
+            "
+        )
+    };
+    let found = report(&picture("IteratorGetNext"));
+    let limit = found.limit.unwrap();
+    assert_eq!(
+        limit.statement,
+        "The loop waits for input 40.0 % of each step: 4.000 ms of 10.00 ms"
+    );
+    let hint = found.hints.iter().find(|hint| hint.id == "K34");
+    assert_eq!(hint.and_then(|hint| hint.saving_ps), Some(ms(4)));
+    let expected = [
+        (TimeUse::MatMul, 4_000),
+        (TimeUse::Input, 4_000),
+        (TimeUse::Vector, 1_000),
+        (TimeUse::Idle, 1_000),
+    ];
+    assert_eq!(parts(&limit), expected);
+    // Another cause of the idle time is a part of its own beside it.
+    let found = report(&picture("backend_compile")).limit.unwrap();
+    let other = [TimeUse::Input, TimeUse::Compile].map(|id| (id, 2_000));
+    assert!(
+        other.iter().all(|part| parts(&found).contains(part)),
+        "{found:?}"
+    );
+}
