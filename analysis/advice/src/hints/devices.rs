@@ -71,20 +71,6 @@ impl CountedDevices {
         of_cores.map(|core| core.self_time_ps).sum()
     }
 
-    /// Self time of a group of ops on them.
-    pub(super) fn group_self(&self, ops: &OpsReport, group: OpGroup) -> Picos {
-        self.cores(ops).map(|core| core.group_self(group)).sum()
-    }
-
-    /// Time without ops on them.
-    pub(super) fn idle_ps(&self, ops: &OpsReport) -> Picos {
-        self.cores(ops).map(|core| core.idle_ps).sum()
-    }
-
-    fn cores<'r>(&self, ops: &'r OpsReport) -> impl Iterator<Item = &'r CoreOps> {
-        ops.cores.iter().filter(|core| self.has(core.core))
-    }
-
     /// The part on them of a time of an op on all devices, as that of its self time is.
     pub(super) fn part_of(&self, row: &OpRow, time: Picos) -> Picos {
         let part = self.self_time(row).fraction_of(row.self_time_ps);

@@ -189,16 +189,17 @@ impl<'a> HintFacts<'a> {
         }
     }
 
-    /// What shares of such a report are of, for a device: `steps`, and which ones; its `window` where there are no steps.
+    /// What shares of such a report are of, for a device, and which steps these are: the loop, time between steps included;
+    /// its step; its window where there are no steps.
     pub(crate) fn whole_of(&self, device: &str) -> (&'static str, String) {
         match self.step_scope() {
             Scope::Steps { first, last } if first == last => {
-                ("step", format!("step {first} of {device}"))
+                ("its step", format!("step {first} of {device}"))
             }
             Scope::Steps { first, last } => {
-                ("steps", format!("steps {first} to {last} of {device}"))
+                ("the loop", format!("steps {first} to {last} of {device}"))
             }
-            _ => ("window", format!("window of {device}")),
+            _ => ("its window", format!("window of {device}")),
         }
     }
 

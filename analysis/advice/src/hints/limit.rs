@@ -57,7 +57,7 @@ pub struct OutsideLoop {
     pub of_ps: Picos,
     /// Compilation on the host outside the loop; `None` if there is none, or no host was recorded.
     pub compile_ps: Option<Picos>,
-    /// Between the first and the last op, outside the loop: mean idle time of the devices.
+    /// The part of it in which a device runs no op, mean over the devices.
     pub idle_ps: Picos,
 }
 

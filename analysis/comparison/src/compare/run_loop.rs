@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use facts::prelude::*;
 use math::resample::{self, Statistic};
 use math::stats::{mean, median};
-use run_reports::host::input::Input;
+use run_reports::host::input::{Input, InputWait};
 use run_reports::{Compile, CompilePlace};
 
 use super::summary::{RunValue, StepSeries, Summary};
@@ -23,9 +23,9 @@ pub const LOOP_COMPILATIONS: &str = "compile.loop_count";
 
 /// Time between steps, mean over the steps of the loop.
 const LOOP_GAP: &str = "loop.gap_ps";
-/// Compilation on the host during steps, likewise.
+/// Compilation on the host in the loop, likewise.
 const LOOP_COMPILING: &str = "loop.compile_ps";
-/// Waiting for input in steps, likewise.
+/// Waiting for input in the loop, likewise.
 const LOOP_INPUT: &str = "loop.input_wait_ps";
 
 /// Smallest part of the loop that the headline explains if the median step does not show it, in percent.
@@ -43,43 +43,39 @@ pub(super) fn series(steps: &StepsReport) -> Vec<StepSeries> {
     vec![of(LOOP_STEP, &time), of(SLOW_SHARE, &slow)]
 }
 
-/// Times of the loop with one value per run, as means per step: between steps, compiling, waiting for input.
+/// Times of the loop with one value per run, as means per step: between steps, compiling, waiting for input. What the
+/// host does between two steps counts, too.
 pub(super) fn times(cx: &Context<'_>, steps: &StepsReport) -> Vec<RunValue> {
-    let counted: Vec<&Step> = steps.counted().collect();
-    let count = counted.len() as f64;
-    let mean = |of: &dyn Fn(&Step) -> Picos| {
-        counted.iter().map(|step| of(step).as_ps_f64()).sum::<f64>() / count
+    let Some((first, last)) = steps.counted_numbers() else {
+        return Vec::new();
     };
-    let gap = mean(&|step| {
+    let looping = cx.scoped(Scope::Steps { first, last });
+    let counted: Vec<&Step> = steps.counted().collect();
+    let each = |sum: Picos| sum.as_ps_f64() / counted.len() as f64;
+    let gaps = counted.iter().map(|step| {
         let interval = step.interval_ps.unwrap_or(step.time_ps);
         (interval - step.time_ps).clamped()
     });
-    let is_compiling_known = cx
+    let compiling = cx
         .report::<Compile>()
-        .is_ok_and(|report| report.is_recorded);
-    let compiling = is_compiling_known.then(|| mean(&|step| step.compile_ps));
-    let waits: BTreeMap<u32, Picos> = cx.report::<Input>().map_or_else(
-        |_| BTreeMap::new(),
-        |input| {
-            input
-                .steps
-                .iter()
-                .filter_map(|wait| Some((wait.name.parse().ok()?, wait.total_ps()?)))
-                .collect()
-        },
-    );
-    let input = (!waits.is_empty())
-        .then(|| mean(&|step| waits.get(&step.number).copied().unwrap_or_default()));
+        .ok()
+        .filter(|report| report.is_recorded)
+        .zip(looping.host_window().ok())
+        .map(|(report, range)| each(report.intervals.measure_in(range)));
+    let input = looping.report::<Input>().ok().and_then(|input| {
+        let waits = input.devices.iter().filter_map(InputWait::total_ps);
+        mean(&waits.map(each).collect::<Vec<_>>())
+    });
     let value = |metric, value, provenance| {
         RunValue::of(metric, value, "the loop, mean per step", provenance)
     };
     let all = vec![
-        value(LOOP_GAP, Some(gap), Provenance::Measured),
+        value(LOOP_GAP, Some(each(gaps.sum())), Provenance::Measured),
         value(LOOP_COMPILING, compiling, Provenance::Measured),
         value(LOOP_INPUT, input, Provenance::Inferred),
     ];
     all.into_iter()
-        .filter(|value| !counted.is_empty() && value.value.is_some())
+        .filter(|value| value.value.is_some())
         .collect()
 }
 
@@ -303,6 +299,8 @@ fn causes(
 ) -> Vec<String> {
     let mut parts = Vec::new();
     let is_same = (first.steps - second.steps).abs() < 0.5;
+    // What is left to be said.
+    let mut left_ps = hidden_ps;
     // As long as it takes in the whole loop, where both have as many steps.
     let mut say = |what: &str, change_ps: f64| {
         let is_worth = change_ps / hidden_ps >= WORTH_NAMING;
@@ -333,7 +331,15 @@ fn causes(
             mean(&known.collect::<Vec<_>>())
         };
         if let (Some(before), Some(after)) = (known(base), known(cand)) {
-            is_idle_explained |= say(what, after - before - shown_ps);
+            let mut change_ps = after - before - shown_ps;
+            // The host may compile or prepare input between steps.
+            if id == LOOP_GAP && change_ps / hidden_ps > left_ps / hidden_ps {
+                change_ps = left_ps;
+            }
+            if say(what, change_ps) {
+                is_idle_explained = true;
+                left_ps -= change_ps;
+            }
         }
     }
     for (what, is_idle, change_ps) in hidden_parts(base, cand) {

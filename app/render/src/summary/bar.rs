@@ -23,12 +23,9 @@ fn fill(id: TimeUse) -> (char, usize) {
         TimeUse::Control => ('c', 5),
         TimeUse::Other | TimeUse::SlowSteps => ('?', 5),
         TimeUse::Idle => ('·', 3),
+        TimeUse::Input => ('i', 3),
         // A bar has one of them.
-        TimeUse::Compile
-        | TimeUse::Input
-        | TimeUse::Upload
-        | TimeUse::Results
-        | TimeUse::Launch => (':', 3),
+        TimeUse::Compile | TimeUse::Upload | TimeUse::Results | TimeUse::Launch => (':', 3),
     }
 }
 

@@ -3,13 +3,13 @@
 use device_reports::ops::kernels::CostLimit;
 use device_reports::{Balance, Kernels, OpRow, OpsReport, Steps};
 use facts::prelude::*;
-use run_reports::Compile;
 use trace_model::{Caveat, short_device_name};
 
+use super::outside::outside;
 use super::parts;
 use crate::hints::CountedDevices;
 use crate::hints::facts::HintFacts;
-use crate::hints::limit::{LoopLimit, OutsideLoop, TimePart};
+use crate::hints::limit::{LoopLimit, TimePart};
 
 /// Words of the sentence.
 const MOST_WORDS: usize = 20;
@@ -21,8 +21,6 @@ const NEARLY_ALL: f64 = 0.9;
 const VARIES: f64 = 1.05;
 /// What loses less than this part of a step does not limit it.
 const LIMITS: f64 = 0.1;
-/// What lies outside the loop is worth a line from this share of the capture.
-const WORTH_A_LINE: f64 = 0.05;
 
 /// A step on a device, mean over the counted steps and their devices; without steps, the window of a device.
 pub(super) struct Loop<'a> {
@@ -44,7 +42,7 @@ impl<'a> Loop<'a> {
         let all = Self {
             facts,
             ops,
-            parts: parts::of_devices(facts, ops, &devices)?,
+            parts: parts::of_devices(facts, &devices)?,
             devices,
         };
         Ok((!all.parts.is_empty()).then_some(all))
@@ -57,7 +55,7 @@ impl<'a> Loop<'a> {
             .devices()
             .ok()
             .filter(|devices| devices.are_busy)?;
-        let parts = parts::of_devices(self.facts, self.ops, devices).ok()?;
+        let parts = parts::of_devices(self.facts, devices).ok()?;
         (!parts.is_empty()).then(|| Self {
             devices: devices.clone(),
             parts,
@@ -133,7 +131,7 @@ impl<'a> Loop<'a> {
             },
             of,
             parts: self.parts.clone(),
-            outside: self.outside(of_ps),
+            outside: outside(self.facts, &self.devices),
         };
         let sentence = |limit: &LoopLimit| limit.sentence(|time| time.to_string());
         let words = sentence(&limit).split_whitespace().count();
@@ -220,7 +218,7 @@ impl<'a> Loop<'a> {
             TimeUse::SparseCore => "SparseCore work takes",
             _ if self.is_loops_apart(part.id) => "Loops, whose bodies appear as separate ops, take",
             TimeUse::Control => "Loop overhead takes",
-            TimeUse::HostIo => "Infeed, outfeed and host transfers take",
+            TimeUse::HostIo => "Outfeed and host transfers take",
             TimeUse::AsyncWait if self.waits_for_host() => "The loop waits for host memory",
             TimeUse::AsyncWait => "The loop waits for copies",
             TimeUse::Collective => return self.communication(part),
@@ -348,55 +346,13 @@ impl<'a> Loop<'a> {
             .sum();
         host.as_ps_f64() > MOST * all.as_ps_f64()
     }
-
-    /// What happens once; nothing without steps, in a part of the capture, or where it is short.
-    fn outside(&self, step_ps: f64) -> Option<OutsideLoop> {
-        let facts = self.facts;
-        let step = facts.steps().and_then(|_| facts.step().ok())?;
-        let capture =
-            (facts.cx.scope == Scope::WholeTrace).then(|| facts.cx.model.extent().dur())?;
-        let in_loop = step_ps * step.count as f64;
-        // Steps that are only partly in the capture are of the loop, too.
-        let partial = facts.steps().map_or(Picos::ZERO, |steps| {
-            let counted: BTreeSet<u32> = steps.counted().map(|step| step.number).collect();
-            let others = steps
-                .steps
-                .iter()
-                .filter(|step| step.is_partial && !step.is_warmup)
-                .filter(|step| !counted.contains(&step.number));
-            others.map(|step| step.time_ps).sum()
-        });
-        let time_ps = (capture - Picos::rounded(in_loop) - partial).clamped();
-        let idle = self
-            .parts
-            .iter()
-            .filter(|part| part.id.is_idle())
-            .map(|part| part.time_ps)
-            .sum::<f64>()
-            * step.count as f64;
-        let all = self.devices.idle_ps(self.ops).as_ps_f64();
-        let idle = all / self.devices.count().max(1) as f64 - idle;
-        let in_loop = facts.steps().and_then(|steps| {
-            let (first, last) = steps.counted_numbers()?;
-            steps.range_of(first, last)
-        })?;
-        let compile_ps = facts
-            .report::<Compile>()
-            .ok()
-            .map(|report| report.intervals.measure() - report.intervals.measure_in(in_loop));
-        (time_ps.as_ps_f64() >= WORTH_A_LINE * capture.as_ps_f64()).then_some(OutsideLoop {
-            time_ps,
-            of_ps: capture,
-            compile_ps: compile_ps.filter(|&time| time > Picos::ZERO),
-            idle_ps: Picos::rounded(idle.max(0.0)),
-        })
-    }
 }
 
-/// Whether the mean step is much longer than the median one, so that a time `a step` says which is meant.
+/// Whether the mean step, or with it the time up to the next one, is much longer than the median, so that a time `a step`
+/// says which is meant.
 pub(super) fn vary(steps: &StepsReport) -> bool {
-    let time = steps.time;
-    time.is_some_and(|time| time.mean > VARIES * time.median)
+    let mut times = [steps.time, steps.interval].into_iter().flatten();
+    times.any(|time| time.mean > VARIES * time.median)
 }
 
 /// How close ops of a kind come to the limits of the chip; times are sums over all executions.

@@ -3,6 +3,7 @@
 
 mod answers;
 mod limit;
+mod outside;
 mod parts;
 mod priced;
 mod same;

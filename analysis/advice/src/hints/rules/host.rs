@@ -308,7 +308,7 @@ fn idle_because(
     let (whole, of) = facts.whole_of(core);
     Ok(Finding {
         statement: format!(
-            "{} {what} for {share:.1} of its {whole}{}",
+            "{} {what} for {share:.1} of {whole}{}",
             who(core, waiting.are_equal),
             waiting.events(causes)
         ),
@@ -380,7 +380,7 @@ fn input_bound(facts: &HintFacts<'_>) -> RuleResult {
     let (whole, of) = facts.whole_of(&device.name);
     Ok(Finding {
         statement: format!(
-            "{} waits for input for {share:.1} of its {whole}{}",
+            "{} waits for input for {share:.1} of {whole}{}",
             who(&device.name, are_equal),
             events.unwrap_or_default()
         ),

@@ -98,6 +98,39 @@ fn headline_is_about_the_loop_and_names_what_the_median_step_hides() {
     assert!(said.contains("the loop takes 2.000 ms longer per step (10.00 ms to 12.00 ms, +20.0 %; 40.00 ms for 4 steps, 96.00 ms for 8 steps)"), "{said}");
 }
 
+/// Eight steps, and after the fourth so many milliseconds in which the host does something.
+fn with_gap(ms: usize, event: &str) -> Summary {
+    let row = |cell: &dyn Fn(usize) -> String, gap: char| {
+        let gap = |at: usize| gap.to_string().repeat(if at == 3 { ms } else { 0 });
+        let step = |at: usize| cell(at) + "." + &gap(at);
+        (0..8).map(step).collect::<String>()
+    };
+    summary(&format!(
+        "@column 1ms\nsteps: {}\nmodules: {}\nops: {}\nhost main: {}\n{LEGEND}\np = PjitFunction(step)\nh = {event}",
+        row(&|at| at.to_string().repeat(9), '.'),
+        row(&|_| "M".repeat(9), '.'),
+        row(&|_| "m".repeat(9), '.'),
+        row(&|_| "p........".to_owned(), 'h'),
+    ))
+}
+
+#[test]
+fn what_the_host_does_between_steps_is_named() {
+    for (event, named) in [
+        ("IteratorGetNext", "waiting for input +32.00 ms;"),
+        (
+            "backend_compile",
+            "compilation on the host +32.00 ms, 1 compilation in it (0 before);",
+        ),
+        ("$train.py:30 log", "time between steps +32.00 ms;"),
+    ] {
+        let [base, cand] = [0, 32].map(|ms| with_gap(ms, event));
+        let said = compare(&[base], &[cand], &CompareOptions::default()).statement;
+        let expected = format!("of which the median step does not show +32.00 ms: {named}");
+        assert!(said.contains(&expected), "{said}");
+    }
+}
+
 #[test]
 fn waiting_for_input_is_not_called_idle() {
     let with = |input: Option<f64>, idle: f64| {

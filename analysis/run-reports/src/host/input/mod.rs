@@ -131,7 +131,11 @@ impl Analysis for Input {
 }
 
 /// The spans in which a core ran infeed ops, by the clock that timed them; `None` without ops.
-fn infeed(cx: &Context<'_>, classes: &OpClasses, core: GroupId) -> Result<Option<IntervalSet>> {
+///
+/// # Errors
+///
+/// The trace has no such steps.
+pub fn infeed(cx: &Context<'_>, classes: &OpClasses, core: GroupId) -> Result<Option<IntervalSet>> {
     let Some(time) = cx.core_time(core)?.filter(|time| !time.segments.is_empty()) else {
         return Ok(None);
     };

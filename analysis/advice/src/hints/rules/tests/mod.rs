@@ -15,6 +15,7 @@ mod limit;
 mod reasons;
 mod sent;
 mod sizes;
+mod step_time;
 mod waits;
 
 use engine::{Context, HintOptions, Options, ReportCache, Scope, Suppression};
