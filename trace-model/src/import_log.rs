@@ -122,8 +122,8 @@ issue_kinds! {
     SameContent = "same-content", Warning;
     /// A compiler dump was found next to a program; it was read, or the example gives the reason why not.
     FoundBeside = "found-beside", Info;
-    /// Programs that the profile does not hold were read from the dump that was named; one that was recognized by its name
-    /// may be of another compilation.
+    /// Programs were read from the dump that was named; one of a profile that was recognized by its name may be of another
+    /// compilation.
     ProgramFromDump = "program-from-dump", Info;
     /// Programs that the profile does not hold were not found in the dump that was named with certainty.
     ProgramNotInDump = "program-not-in-dump", Warning;
