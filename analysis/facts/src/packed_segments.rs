@@ -80,7 +80,7 @@ impl PackedSegments {
         let is_same = |known: &OpClass| *known == segment.class;
         let class = match self.classes.iter().position(is_same) {
             Some(known) => known,
-            None if self.classes.len() <= usize::from(u8::MAX) => {
+            None if u8::try_from(self.classes.len()).is_ok() => {
                 self.classes.push(segment.class);
                 self.classes.len() - 1
             }

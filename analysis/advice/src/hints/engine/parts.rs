@@ -25,7 +25,7 @@ pub(super) fn of_devices(facts: &HintFacts<'_>, devices: &CountedDevices) -> Res
             continue;
         };
         let time = &traffic.time;
-        for segment in time.segments.iter() {
+        for segment in &time.segments {
             add(segment.class.group.into(), segment.range.dur());
         }
         let in_flight = traffic.in_flight_without_ops().measure();
