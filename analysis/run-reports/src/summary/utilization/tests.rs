@@ -472,23 +472,6 @@ fn work_unknown_for_more_than_a_tenth_makes_a_lower_bound() {
     );
 }
 
-/// Other ops count operations, matrix products none.
-#[test]
-fn matrix_products_without_operations_make_a_lower_bound() {
-    let picture = "@column 1us\n@device flops=1e12 hbm=1e9 TPU v5 lite\nops: mmmmmvvvvv\n\
-                   m = fusion.1 [convolution fusion]\nv = fusion.2 [loop fusion] flops=1000";
-    let report = utilization_of(&sample_traces::text_trace(picture), &Options::default());
-    let mfu = report.metric("mfu_window_percent").unwrap();
-    assert!(mfu.is_lower_bound, "{mfu:?}");
-    let note = mfu.note.as_deref().unwrap_or_default();
-    assert!(
-        note.starts_with(
-            "matrix products and custom calls without recorded operations take 50.0 %"
-        ),
-        "{note}"
-    );
-}
-
 #[test]
 fn share_of_the_session_is_of_the_session() {
     let covered = |session_ns: Option<i64>| {
