@@ -84,10 +84,14 @@ impl InsidePrograms {
         &mut self,
         model: &TraceModel,
         program: &str,
-        ops: impl Iterator<Item = SelfTimeSegment> + Clone,
+        ops: impl Iterator<Item = SelfTimeSegment>,
     ) -> Picos {
         let mut sum = Picos::ZERO;
-        for (before, after) in ops.clone().zip(ops.skip(1)) {
+        let mut last = None;
+        for after in ops {
+            let Some(before) = last.replace(after) else {
+                continue;
+            };
             let gap = (after.range.start - before.range.end).clamped();
             sum += gap;
             if gap > LONG {
@@ -95,11 +99,10 @@ impl InsidePrograms {
                 self.long_gaps_ps += gap;
             }
             if gap > self.longest_ps {
-                let name =
-                    |segment: &SelfTimeSegment| Some(model.slice(segment.slice).name().to_owned());
+                let name = |op: SelfTimeSegment| Some(model.slice(op.slice).name().to_owned());
                 self.longest_ps = gap;
                 self.longest_in = Some(program.to_owned());
-                (self.longest_after, self.longest_before) = (name(&before), name(&after));
+                (self.longest_after, self.longest_before) = (name(before), name(after));
             }
         }
         sum
