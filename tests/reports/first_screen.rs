@@ -79,9 +79,13 @@ fn faults_of_page(document: &Document) -> Option<String> {
     let has_hints = hints
         .as_ref()
         .is_some_and(|hints| hints.hints.iter().any(is_hint));
+    let open = hints.as_ref().and_then(|hints| hints.open_limit());
+    let open = open.map_or_else(String::new, |open| {
+        format!("<p>{}</p>", open.replace('>', "&gt;"))
+    });
     let order = [
         limit.map(|limit| format!("<h1>{}", limit.share)),
-        has_hints.then(|| "<h2>What to do</h2><details open>".to_owned()),
+        has_hints.then(|| format!("<h2>What to do</h2>{open}<details open>")),
         limit.map(|_| "<div class=\"uses\"".to_owned()),
     ];
     let mut from = page.find("<header>")?;

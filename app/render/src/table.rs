@@ -13,6 +13,8 @@ const MIN_TEXT: usize = 16;
 const LEAST_TEXT: usize = 6;
 /// Minimum width of a column of sentences; a narrower one stands below its rows.
 const MIN_SENTENCE: usize = 30;
+/// The name of a row is cut for sentences beside it only if it is longer.
+const MOST_NAME: usize = 48;
 /// Words of a sentence: fewer are a name or a number with its unit.
 const LEAST_WORDS: usize = 4;
 /// A table, its notes below.
@@ -129,13 +131,14 @@ impl TextColumn {
             .max()
             .unwrap_or(0)
             .max(heading_width);
-        // Code is no sentence, however many words it has.
+        // Code, shapes and signatures are no sentences, however many words they have.
         let is_sentence = |cell: &String| {
             cell.width() > MIN_SENTENCE
                 && cell.split(' ').count() >= LEAST_WORDS
-                && !cell.contains(" = ")
+                && ![" = ", "[", "::"].iter().any(|code| cell.contains(code))
         };
-        let has_sentences = !right && cells.iter().any(is_sentence);
+        // The first column names the row.
+        let has_sentences = !right && index > 0 && cells.iter().any(is_sentence);
         let min = match (right, has_sentences) {
             (true, _) => width,
             (_, true) => MIN_SENTENCE,
@@ -171,8 +174,12 @@ fn sum_of(columns: &[TextColumn], of: fn(&TextColumn) -> usize) -> usize {
 /// Takes columns of sentences out, the widest first, until the rest fits: they stand below the rows.
 fn sentences_below(columns: &mut Vec<TextColumn>, width: usize) -> Vec<TextColumn> {
     let mut below = Vec::new();
-    while sum_of(columns, |column| column.min) > width {
-        let sentences = columns.iter().enumerate().skip(1);
+    let needed = |column: &TextColumn| match column.place {
+        0 => column.width.min(MOST_NAME),
+        _ => column.min,
+    };
+    while sum_of(columns, needed) > width {
+        let sentences = columns.iter().enumerate();
         let widest = sentences
             .filter(|(_, column)| column.has_sentences)
             .max_by_key(|(_, column)| column.width);
@@ -224,7 +231,7 @@ fn fit(columns: &mut Vec<TextColumn>, width: usize) -> Vec<String> {
         let widest = columns
             .iter_mut()
             .filter(|column| column.width > column.min)
-            .max_by_key(|column| column.width);
+            .max_by_key(|column| (column.has_sentences, column.width));
         let Some(column) = widest else { break };
         column.width -= 1;
     }

@@ -4,9 +4,10 @@
 use std::borrow::Cow;
 
 /// What texts name, and the control.
-const CONTROLS: [(&str, &str); 2] = [
+const CONTROLS: [(&str, &str); 3] = [
     // `panels/chip.rs` shows a list of chips there.
     ("with --device-spec", "in the Overview"),
+    ("with `--device-spec`", "in the Overview"),
     ("`systole analyze --only kernels`", "the tab Kernels"),
 ];
 
