@@ -5,6 +5,7 @@
 //! spaces per level.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer, ser};
@@ -156,6 +157,59 @@ impl JsonText {
         self.close(b'}');
         self.wrote_object = true;
     }
+
+    /// Sorts the fields of an object by key if they are out of order; the largest field is moved in place.
+    fn sort(&mut self, fields: &[(Cow<'static, str>, usize)]) {
+        if fields.is_sorted_by(|a, b| a.0 <= b.0) {
+            return;
+        }
+        let end = self.text.len();
+        let ends = fields.iter().skip(1).map(|field| field.1).chain([end]);
+        let mut pieces: Vec<(&str, Range<usize>)> = fields
+            .iter()
+            .zip(ends)
+            .map(|((key, start), end)| (key.as_ref(), *start..end))
+            .collect();
+        pieces.sort_by_key(|piece| piece.0);
+        let Some(largest) = pieces
+            .iter()
+            .map(|piece| piece.1.clone())
+            .max_by_key(Range::len)
+        else {
+            return;
+        };
+        let Some(first) = fields.first().map(|field| field.1) else {
+            return;
+        };
+        let others = [first..largest.start, largest.end..end]
+            .map(|range| self.text.get(range).unwrap_or_default())
+            .concat();
+        let before: usize = pieces
+            .iter()
+            .take_while(|piece| piece.1 != largest)
+            .map(|piece| piece.1.len())
+            .sum();
+        self.text.copy_within(largest.clone(), first + before);
+        let mut place = first;
+        for (_, piece) in pieces {
+            let length = piece.len();
+            if piece != largest {
+                let from = piece.start
+                    - if piece.start < largest.start {
+                        first
+                    } else {
+                        first + largest.len()
+                    };
+                if let (Some(to), Some(from)) = (
+                    self.text.get_mut(place..place + length),
+                    others.get(from..from + length),
+                ) {
+                    to.copy_from_slice(from);
+                }
+            }
+            place += length;
+        }
+    }
 }
 
 impl PathSegment {
@@ -216,7 +270,7 @@ impl JsonList<'_> {
 #[derive(Debug)]
 pub struct JsonObject<'a> {
     out: &'a mut JsonText,
-    /// Keys and the offsets of their text, sorted by key.
+    /// Keys and the offsets of their text.
     fields: Vec<(Cow<'static, str>, usize)>,
     key: Option<String>,
     /// It is the value of a variant.
@@ -225,33 +279,19 @@ pub struct JsonObject<'a> {
 
 impl JsonObject<'_> {
     fn field(&mut self, key: Cow<'static, str>, value: &(impl Serialize + ?Sized)) -> Result<()> {
-        let start = self.out.text.len();
+        self.fields.push((key.clone(), self.out.text.len()));
         self.out.new_line();
         serde_json::to_writer(&mut self.out.text, &key)?;
         self.out.text.extend_from_slice(b": ");
-        self.out.path.push(PathSegment::Key(key.clone()));
+        self.out.path.push(PathSegment::Key(key));
         value.serialize(&mut *self.out)?;
         self.out.path.pop();
         self.out.text.push(b',');
-        self.put_in_order(key, start);
         Ok(())
     }
 
-    /// Moves the text of the last field, from `start` on, before those of later keys.
-    fn put_in_order(&mut self, key: Cow<'static, str>, start: usize) {
-        let length = self.out.text.len() - start;
-        let nth = self.fields.partition_point(|(other, _)| *other <= key);
-        let place = self.fields.get(nth).map_or(start, |later| later.1);
-        if let Some(text) = self.out.text.get_mut(place..) {
-            text.rotate_right(length);
-        }
-        for (_, later) in self.fields.iter_mut().skip(nth) {
-            *later += length;
-        }
-        self.fields.insert(nth, (key, place));
-    }
-
     fn finish(self) {
+        self.out.sort(&self.fields);
         self.out.close(b'}');
         self.out.wrote_object = true;
         if self.within {
