@@ -371,6 +371,20 @@ fn output_matches_published_schemas() {
     );
 }
 
+/// What is not required may be left out.
+#[test]
+fn the_least_settings_match_the_published_schema() {
+    let place = Place::empty();
+    for settings in [
+        "{}",
+        r#"{"version": 1, "suppress": [{"hint": "K01", "reason": "known"}]}"#,
+        r#"{"budget": [{"metric": "step.time_ms", "max": 4.0}], "regression": [{"metric": "step.time_ms"}]}"#,
+        r#"{"expect": [{"name": "fused", "op": "fusion"}], "defaults": {"level": "warn"}}"#,
+    ] {
+        agrees_with_schema(&place, "budget", &json(settings));
+    }
+}
+
 /// Numbers of simulators and of models have other provenances than those of captures.
 #[test]
 fn summaries_of_simulators_match_the_published_schemas() {

@@ -200,6 +200,7 @@ pub fn file_schema<T: JsonSchema>(schema: &str) -> Value {
 /// Says of which files this is the schema: those whose field `schema` is this one.
 pub(super) fn name_file(whole: &mut Value, schema: &str) {
     whole["$id"] = format!("urn:{}", schema.replacen('.', ":", 1)).into();
+    whole["title"] = schema.into();
     whole["properties"]["schema"] = json!({ "const": schema });
 }
 

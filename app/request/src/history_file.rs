@@ -59,13 +59,14 @@ pub struct HistoryLine {
 }
 
 /// The result of a gate.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
 pub struct GateLine {
     pub actual: Option<f64>,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub actual_is_lower_bound: bool,
     pub base: Option<f64>,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub base_is_lower_bound: bool,
     pub level: GateLevel,
     pub name: String,

@@ -65,7 +65,7 @@ struct SuppressEntry {
     hint: String,
     op: Option<String>,
     source: Option<String>,
-    #[schemars(with = "Value")]
+    #[schemars(with = "Option<Value>")]
     until: Option<Datetime>,
     reason: String,
 }

@@ -33,7 +33,7 @@ pub struct LoopLimit {
     pub of: &'static str,
     /// What else the time goes to, this included, the longest first. They add up to `of_ps`.
     pub parts: Vec<TimePart>,
-    /// What happens once, before and after the loop.
+    /// What lies outside the loop, from its first counted step to the end of the last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outside: Option<OutsideLoop>,
 }
@@ -46,6 +46,9 @@ pub struct TimePart {
     pub id: TimeUse,
     /// Its time.
     pub time_ps: f64,
+    /// The part of it in which ops run, where it is waiting for input: that of infeed ops.
+    #[serde(skip)]
+    pub in_ops_ps: f64,
 }
 
 /// Time of the capture outside the loop.
@@ -62,9 +65,18 @@ pub struct OutsideLoop {
 }
 
 impl TimePart {
+    /// The part of it in which no op runs.
+    pub fn idle_ps(&self) -> f64 {
+        if self.id.is_idle() {
+            self.time_ps - self.in_ops_ps
+        } else {
+            0.0
+        }
+    }
+
     /// What it is called beside the others.
     pub fn title_among(&self, parts: &[Self]) -> &'static str {
-        let has_cause = |other: &Self| other.id.is_idle() && other.id != TimeUse::Idle;
+        let has_cause = |other: &Self| other.id != TimeUse::Idle && other.idle_ps() > 0.0;
         match self.id {
             TimeUse::Idle if parts.iter().any(has_cause) => "other idle time",
             id => id.title(),

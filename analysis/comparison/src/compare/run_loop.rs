@@ -52,6 +52,9 @@ pub(super) fn times(cx: &Context<'_>, steps: &StepsReport) -> Vec<RunValue> {
     let looping = cx.scoped(Scope::Steps { first, last });
     let counted: Vec<&Step> = steps.counted().collect();
     let each = |sum: Picos| sum.as_ps_f64() / counted.len() as f64;
+    // What is added up between the first and the last of them is of the others there, too.
+    let all = steps.selected(first, last).count().max(1) as f64;
+    let each_of_all = |sum: Picos| sum.as_ps_f64() / all;
     let gaps = counted.iter().map(|step| {
         let interval = step.interval_ps.unwrap_or(step.time_ps);
         (interval - step.time_ps).clamped()
@@ -61,20 +64,21 @@ pub(super) fn times(cx: &Context<'_>, steps: &StepsReport) -> Vec<RunValue> {
         .ok()
         .filter(|report| report.is_recorded)
         .zip(looping.host_window().ok())
-        .map(|(report, range)| each(report.intervals.measure_in(range)));
+        .map(|(report, range)| each_of_all(report.intervals.measure_in(range)));
     let input = looping.report::<Input>().ok().and_then(|input| {
         let waits = input.devices.iter().filter_map(InputWait::total_ps);
-        mean(&waits.map(each).collect::<Vec<_>>())
+        mean(&waits.map(each_of_all).collect::<Vec<_>>())
     });
     let value = |metric, value, provenance| {
         RunValue::of(metric, value, "the loop, mean per step", provenance)
     };
-    let all = vec![
+    let values = vec![
         value(LOOP_GAP, Some(each(gaps.sum())), Provenance::Measured),
         value(LOOP_COMPILING, compiling, Provenance::Measured),
         value(LOOP_INPUT, input, Provenance::Inferred),
     ];
-    all.into_iter()
+    values
+        .into_iter()
         .filter(|value| value.value.is_some())
         .collect()
 }

@@ -325,9 +325,9 @@ fn fit(
     base: ClockBase,
     span: impl Fn(SliceId) -> TimeRange,
 ) -> Option<ClockShift> {
-    let bound = |start: Timestamp, host: SliceId| ShiftBound {
-        at_ps: start,
-        shift_ps: model.slice(host).start() - start,
+    let bound = |time: Timestamp, host: SliceId| ShiftBound {
+        at_ps: time,
+        shift_ps: model.slice(host).start() - time,
     };
     let lower: Vec<ShiftBound> = launches
         .begins

@@ -249,8 +249,8 @@ fn measure(
                 let length = time(duration);
                 if !damaged.is_empty() {
                     let why = format!(
-                        "A short capture of {length} arrived damaged from {}: {why}; try again, or record less: a smaller \
-                         --ms or --host-level",
+                        "A short capture of {length} arrived damaged from {}: {why}; try again, or record less: a shorter \
+                         time, or a lower level of the host",
                         damaged.join(" and ")
                     );
                     return Err(StepsError::NotPossible(why));

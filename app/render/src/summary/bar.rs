@@ -24,7 +24,7 @@ fn fill(id: TimeUse) -> (char, usize) {
         TimeUse::Other | TimeUse::SlowSteps => ('?', 5),
         TimeUse::Idle => ('·', 3),
         TimeUse::Input => ('i', 3),
-        // A bar has one of them.
+        // A bar has one of them at most.
         TimeUse::Compile | TimeUse::Upload | TimeUse::Results | TimeUse::Launch => (':', 3),
     }
 }
@@ -118,7 +118,11 @@ mod tests {
     };
 
     fn parts<const N: usize>(parts: [(TimeUse, f64); N]) -> [TimePart; N] {
-        parts.map(|(id, time_ps)| TimePart { id, time_ps })
+        parts.map(|(id, time_ps)| TimePart {
+            id,
+            time_ps,
+            in_ops_ps: 0.0,
+        })
     }
 
     #[test]

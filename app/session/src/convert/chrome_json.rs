@@ -55,10 +55,10 @@ pub fn write(session: &Session, with_args: bool, out: &mut impl Write) -> io::Re
     let hosts: BTreeSet<_> = model
         .sources()
         .iter()
-        .flat_map(|source| &source.host)
+        .map(|source| source.host.as_ref())
         .collect();
     // Several are told by the names of their planes.
-    if let (Some(host), 1) = (hosts.first(), hosts.len()) {
+    if let (Some(Some(host)), 1) = (hosts.first(), hosts.len()) {
         write!(events.out, "\"host_name\":{},", json!(host))?;
     }
     write!(events.out, "\"otherData\":")?;

@@ -107,7 +107,8 @@ fn entry_ui(
         theme.text
     };
     // The name stays readable; the icon says at a glance that there is nothing.
-    let icon = if color == theme.text_weak {
+    let is_dim = why_empty.is_some() && !is_open && !response.hovered();
+    let icon = if is_dim {
         color.gamma_multiply(0.6)
     } else {
         color

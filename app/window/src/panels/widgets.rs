@@ -142,8 +142,11 @@ pub fn sentence_ui(ui: &mut Ui, text: &str, look: impl Fn(RichText) -> RichText)
 /// The parts of a text, and whether each is code: what stands in backquotes. In letters of different widths the two
 /// dashes of a flag look like a long one.
 fn with_code(text: &str) -> impl Iterator<Item = (&str, bool)> {
-    let parts = text.split('`').enumerate();
+    // A quote that none closes is no code.
+    let is_closed = text.matches('`').count().is_multiple_of(2);
+    let parts = text.splitn(if is_closed { usize::MAX } else { 1 }, '`');
     parts
+        .enumerate()
         .map(|(nth, part)| (part, nth % 2 == 1))
         .filter(|(part, _)| !part.is_empty())
 }

@@ -68,9 +68,10 @@ pub(super) fn host_part(
     };
     let counted = planes.iter().zip(labels).map(of_plane);
     let counted = counted.collect::<Option<_>>()?;
+    // Those of devices pair halves of asynchronous ops.
     let without_flows = |plane: &DecodedJob<'_>| {
-        let stats = plane.tables.stats();
-        stats.only(|known| !is_of_flow(known))
+        let (stats, is_host) = (plane.tables.stats(), has_threads(plane));
+        stats.only(|known| !(is_host && is_of_flow(known)))
     };
     Some(HostPart {
         counted,

@@ -1,5 +1,6 @@
 //! Finds what limits the loop: the part of its steps about which a hint saves most.
 
+use device_reports::communication::sparse_cores::SparseCores;
 use device_reports::ops::kernels::CostLimit;
 use device_reports::{Balance, Kernels, OpRow, OpsReport, Steps};
 use facts::prelude::*;
@@ -68,7 +69,8 @@ impl<'a> Loop<'a> {
     pub(super) fn limit(self, saving: impl Fn(TimeUse) -> Option<Picos>) -> Option<LoopLimit> {
         let busy = self.of_busy();
         let limit = self.limit_of_devices(&saving)?;
-        let of_busy = busy.filter(|_| !limit.id.is_idle());
+        let is_idle = |part: &TimePart| part.id == limit.id && part.idle_ps() > MOST * part.time_ps;
+        let of_busy = busy.filter(|_| !limit.parts.iter().any(is_idle));
         of_busy
             .and_then(|busy| busy.limit_of_devices(&saving))
             .or(Some(limit))
@@ -79,8 +81,13 @@ impl<'a> Loop<'a> {
         let part_ps: f64 = self
             .parts
             .iter()
-            .filter(|part| part.id == id || (part.id.is_idle() && id.is_idle()))
-            .map(|part| part.time_ps)
+            .map(|part| match id {
+                _ if part.id == id => part.time_ps,
+                // The verdict counts infeed ops so.
+                TimeUse::HostIo => part.in_ops_ps,
+                _ if id.is_idle() => part.idle_ps(),
+                _ => 0.0,
+            })
             .sum();
         Percent::ratio(part_ps, self.whole_ps()).is_some_and(|share| share >= least)
     }
@@ -124,7 +131,7 @@ impl<'a> Loop<'a> {
             of_ps,
             percent,
             // A cause is what the host did meanwhile.
-            provenance: if part.id.is_idle() && part.id != TimeUse::Idle {
+            provenance: if part.id != TimeUse::Idle && part.idle_ps() > 0.0 {
                 Provenance::Inferred
             } else {
                 Provenance::Measured.in_trace(self.facts.cx.model)
@@ -220,6 +227,7 @@ impl<'a> Loop<'a> {
             TimeUse::Control => "Loop overhead takes",
             TimeUse::HostIo => "Outfeed and host transfers take",
             TimeUse::AsyncWait if self.waits_for_host() => "The loop waits for host memory",
+            TimeUse::AsyncWait if self.waits_for_sparse_cores() => "The loop waits for SparseCores",
             TimeUse::AsyncWait => "The loop waits for copies",
             TimeUse::Collective => return self.communication(part),
             TimeUse::Compile => "The loop waits for compilation",
@@ -333,18 +341,24 @@ impl<'a> Loop<'a> {
     }
 
     fn waits_for_host(&self) -> bool {
-        let waits = || {
-            self.ops
-                .rows
-                .iter()
-                .filter(|row| row.group == OpGroup::AsyncWait)
+        self.waits_mostly(|row| row.waits_for_host == Some(true))
+    }
+
+    fn waits_for_sparse_cores(&self) -> bool {
+        let Ok(report) = self.facts.report::<SparseCores>() else {
+            return false;
         };
-        let all: Picos = waits().map(|row| row.self_time_ps).sum();
-        let host: Picos = waits()
-            .filter(|row| row.waits_for_host == Some(true))
-            .map(|row| row.self_time_ps)
-            .sum();
-        host.as_ps_f64() > MOST * all.as_ps_f64()
+        self.waits_mostly(|row| row.op.is_some_and(|op| report.awaits(op)))
+    }
+
+    /// Whether most of the time in ops that wait for others is in these.
+    fn waits_mostly(&self, is_one: impl Fn(&OpRow) -> bool) -> bool {
+        let time = |is_counted: &dyn Fn(&OpRow) -> bool| -> Picos {
+            let waits = self.ops.rows.iter();
+            let waits = waits.filter(|row| row.group == OpGroup::AsyncWait && is_counted(row));
+            waits.map(|row| row.self_time_ps).sum()
+        };
+        time(&is_one).as_ps_f64() > MOST * time(&|_| true).as_ps_f64()
     }
 }
 

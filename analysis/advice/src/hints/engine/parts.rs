@@ -47,9 +47,14 @@ pub(super) fn of_devices(facts: &HintFacts<'_>, devices: &CountedDevices) -> Res
         let lacking = Picos::rounded(step.ps * executions) - all;
         *sums.entry(TimeUse::Idle).or_default() += lacking.clamped();
     }
-    let parts = sums.into_iter().map(|(id, time)| TimePart {
-        id,
-        time_ps: time.as_ps_f64() / executions,
+    let parts = sums.into_iter().map(|(id, time)| {
+        let time_ps = time.as_ps_f64() / executions;
+        TimePart {
+            id,
+            time_ps,
+            // Causes of idle time are added later.
+            in_ops_ps: if id == TimeUse::Input { time_ps } else { 0.0 },
+        }
     });
     Ok(parts.filter(|part| part.time_ps > 0.0).collect())
 }
@@ -96,6 +101,7 @@ pub(super) fn divide_idle(
         TimePart {
             id,
             time_ps: all.as_ps_f64() / executions,
+            in_ops_ps: 0.0,
         }
     });
     let is_main = |part: &&TimePart| part.time_ps > MOST * idle_ps && is_named(part);

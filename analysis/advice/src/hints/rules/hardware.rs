@@ -97,7 +97,8 @@ fn sparse_wait(facts: &HintFacts<'_>) -> RuleResult {
         .max_by_key(|op| op.waited_ps)
         .filter(|_| share.0 >= limit)
         .ok_or(Nothing)?;
-    let ops = ids(&rows);
+    let starts = ids(&rows);
+    let done = report.offloads.iter().flat_map(|offload| &offload.done);
     Ok(Finding {
         statement: format!(
             "the TensorCore waits for SparseCores for {share:.1} of {}, most for what {} starts",
@@ -110,8 +111,8 @@ fn sparse_wait(facts: &HintFacts<'_>) -> RuleResult {
             devices.time(),
             Some(limit),
         )],
-        saving: PossibleSaving::ops("work of SparseCores", ops.iter().map(|&op| (op, 0.0))),
-        ops,
+        saving: PossibleSaving::ops("work of SparseCores", starts.iter().map(|&op| (op, 0.0))),
+        ops: starts.iter().chain(done).copied().collect(),
         ..Finding::default()
     })
 }

@@ -260,10 +260,7 @@ fn remat(facts: &HintFacts<'_>) -> RuleResult {
 /// of a copy are not recorded, it may be one of the host.
 fn copy_wait(facts: &HintFacts<'_>) -> RuleResult {
     let offloads = facts.report::<SparseCores>().ok();
-    let awaits_sparse_core = |op: OpId| {
-        let mut all = offloads.iter().flat_map(|report| &report.offloads);
-        all.any(|offload| offload.done.contains(&op))
-    };
+    let awaits_sparse_core = |op| offloads.iter().any(|report| report.awaits(op));
     let wanted = |row: &OpRow| {
         row.group == OpGroup::AsyncWait
             && row.waits_for_host != Some(true)

@@ -45,6 +45,15 @@ pub struct SparseCoresReport {
     pub unmatched: u64,
 }
 
+impl SparseCoresReport {
+    /// Whether an op waits for work that was handed over.
+    pub fn awaits(&self, op: OpId) -> bool {
+        self.offloads
+            .iter()
+            .any(|offload| offload.done.contains(&op))
+    }
+}
+
 /// One `SparseCore`.
 #[engine::row(measured)]
 pub struct SparseCore {

@@ -138,6 +138,13 @@ impl Analysis for Roofline {
             steps,
             ..roofline(&ops)
         };
+        if let (Some(step), Some(steady)) = (&report.average_step, ops.steady.as_deref())
+            && steady.cores.len() > 1
+        {
+            let each = Picos::from_ps(step.time_ps.ps() / steady.cores.len() as i64);
+            let note = format!("the average step takes {each} on a device");
+            report.notes.push(note);
+        }
         let network = cx.network();
         report.ici = network
             .as_ref()
@@ -273,12 +280,6 @@ impl Tabular for RooflineReport {
         notes.push(
             "times: sums of all executions on all devices, those of the program and of steps with idle time".to_owned(),
         );
-        if let Some(step) = &self.average_step
-            && self.devices.len() > 1
-        {
-            let each = Picos::from_ps(step.time_ps.ps() / self.devices.len() as i64);
-            notes.push(format!("the average step takes {each} on a device"));
-        }
         notes.extend(self.notes.iter().cloned());
         let points = whole.chain(&self.devices).chain(&self.ops);
         let of_peak = Provenance::of_peak(self.peaks.flops);

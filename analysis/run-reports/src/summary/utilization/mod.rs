@@ -157,7 +157,7 @@ fn metrics(sums: &WorkSums<'_>) -> Vec<Metric> {
     let model_flops = sums.amount(|core| core.model_flops_as_bf16);
     let flops_note = match (flops, model_flops) {
         (None, Some(_)) => Some("this capture records only model FLOPs".to_owned()),
-        (None, None) if too_low.is_none() => Some("this capture records no FLOPs".to_owned()),
+        (None, None) => Some("this capture records no FLOPs".to_owned()),
         _ => too_low.clone(),
     };
     let compute = |id, title, amount, over, time, note: &Option<String>| {

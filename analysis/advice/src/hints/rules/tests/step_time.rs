@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use engine::HintOptions;
+use engine::{HintOptions, Provenance};
 use facts::TimeUse;
 use trace_model::{
     GroupKind, Picos, SliceSpec, TimeRange, Timestamp, TraceBuilder, TraceModel, TrackKind,
@@ -220,11 +220,35 @@ fn infeed_is_waiting_for_input() {
         (TimeUse::Idle, 1_000),
     ];
     assert_eq!(parts(&limit), expected);
+    assert_eq!(limit.provenance, Provenance::Inferred, "half of it");
     // Another cause of the idle time is a part of its own beside it.
     let found = report(&picture("backend_compile")).limit.unwrap();
     let other = [TimeUse::Input, TimeUse::Compile].map(|id| (id, 2_000));
     assert!(
         other.iter().all(|part| parts(&found).contains(part)),
         "{found:?}"
+    );
+}
+
+/// Infeed ops are no idle time.
+#[test]
+fn infeed_without_gaps_is_measured() {
+    let found = report(
+        "
+        @column 1ms
+        steps: 000000000011111111112222222222
+        ops  : ddddddmmmmddddddmmmmddddddmmmm
+        d = infeed.1 [infeed]
+        m = fusion.1 [convolution fusion]
+        ",
+    );
+    let limit = found.limit.unwrap();
+    assert_eq!(
+        (limit.id, limit.provenance),
+        (TimeUse::Input, Provenance::Measured)
+    );
+    assert!(
+        limit.parts.iter().all(|part| part.idle_ps() <= 0.0),
+        "{limit:?}"
     );
 }
