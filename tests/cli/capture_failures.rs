@@ -96,7 +96,7 @@ fn a_profile_that_arrives_damaged_is_said_to_be() {
         let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
         let from = format!("arrived damaged from {address}: ");
         assert!(
-            said.contains(&from) && said.contains("a smaller --ms or --host-level"),
+            said.contains(&from) && said.contains("a shorter time, or a lower level of the host"),
             "{said}"
         );
     }
