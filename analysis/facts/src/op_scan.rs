@@ -71,7 +71,8 @@ pub fn op_scan(cx: &Context<'_>, core: GroupId) -> Arc<OpScan> {
     scans.get(core, || Arc::new(scan(&whole, core)))
 }
 
-/// Drops the scans of all cores, once the reports that read them are there. Who asks for one later has it made again.
+/// Drops the scans of all cores, once the reports that read them are there. Who asks for one later has it made again, for
+/// this core alone.
 pub fn forget_op_scans(cx: &Context<'_>) {
     if let Some(scans) = cx.known_fact::<OpScans>() {
         scans.0.clear();

@@ -207,7 +207,7 @@ pub const METRICS: &[SummaryMetric] = metrics! {
     LoopStep "loop.slow" pct Lower "Slow steps" "Slow steps, of the steps of the loop: modified z above 3.5 and more than 1.3 times the median (aggregate = \"mean\")";
     Run "loop.gap" ms Lower "Between steps" "Time between the steps of the loop, mean per step";
     Run "loop.compile" ms Lower "Compiling in the loop" "Compilation on the host from the first step of the loop to the end of the last, mean per step";
-    Run "loop.input_wait" ms Lower "Waiting for input in the loop" "Waiting for input from the first step of the loop to the end of the last, mean per step and over the devices";
+    Run "loop.input_wait" ms Lower "Waiting for input in the loop" "Waiting for input from the first step of the loop to the end of the last (in its steps, where hosts have no devices), mean per step and over the devices";
     Run "compile.loop_count" count Lower "Compilations in the loop" "Compilations in the loop, after warm-up";
     Run "compile.count" count Lower "Compilations" "Compilations in the capture" also "compile.count_in_window";
     Run "compile.recompilations" count Lower "Recompilations" "Compilations of functions that had been compiled or run before";
