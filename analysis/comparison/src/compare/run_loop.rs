@@ -69,13 +69,14 @@ pub(super) fn times(cx: &Context<'_>, steps: &StepsReport) -> Vec<RunValue> {
         let waits = input.devices.iter().filter_map(InputWait::total_ps);
         mean(&waits.map(each_of_all).collect::<Vec<_>>())
     });
-    let value = |metric, value, provenance| {
-        RunValue::of(metric, value, "the loop, mean per step", provenance)
-    };
+    let (own, whole) = (
+        "the loop, mean per step",
+        "the loop with the time between its steps, mean per step",
+    );
     let values = vec![
-        value(LOOP_GAP, Some(each(gaps.sum())), Provenance::Measured),
-        value(LOOP_COMPILING, compiling, Provenance::Measured),
-        value(LOOP_INPUT, input, Provenance::Inferred),
+        RunValue::of(LOOP_GAP, Some(each(gaps.sum())), own, Provenance::Measured),
+        RunValue::of(LOOP_COMPILING, compiling, whole, Provenance::Measured),
+        RunValue::of(LOOP_INPUT, input, whole, Provenance::Inferred),
     ];
     values
         .into_iter()
@@ -334,7 +335,12 @@ fn causes(
             let known = runs.iter().filter_map(|run| run.value(id)?.value);
             mean(&known.collect::<Vec<_>>())
         };
-        if let (Some(before), Some(after)) = (known(base), known(cand)) {
+        // Older summaries count only what lies in steps.
+        let all = base.iter().chain(cand);
+        let of: BTreeSet<&str> = all.filter_map(|run| Some(&*run.value(id)?.of)).collect();
+        if of.len() <= 1
+            && let (Some(before), Some(after)) = (known(base), known(cand))
+        {
             let mut change_ps = after - before - shown_ps;
             // The host may compile or prepare input between steps.
             if id == LOOP_GAP && change_ps / hidden_ps > left_ps / hidden_ps {

@@ -131,6 +131,17 @@ fn what_the_host_does_between_steps_is_named() {
     }
 }
 
+/// Summaries of earlier versions count only what lies in steps.
+#[test]
+fn what_is_counted_in_another_way_is_no_cause() {
+    let [mut base, cand] = [0, 32].map(|ms| with_gap(ms, "IteratorGetNext"));
+    for value in &mut base.values {
+        value.of = "the loop, mean per step".to_owned();
+    }
+    let said = compare(&[base], &[cand], &CompareOptions::default()).statement;
+    assert!(said.contains(": time between steps +32.00 ms;"), "{said}");
+}
+
 #[test]
 fn waiting_for_input_is_not_called_idle() {
     let with = |input: Option<f64>, idle: f64| {
