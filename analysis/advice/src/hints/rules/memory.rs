@@ -306,10 +306,7 @@ fn host_offload(facts: &HintFacts<'_>) -> RuleResult {
     if let Some(fitting) = fitting {
         if kept <= 0.0 {
             finding.leaves_out = vec!["Keep on the device what fits"];
-        } else if kept >= 1.0 {
-            finding.leaves_out = vec!["Keep on the device what fits", "Load the rest"];
-        }
-        if kept > 0.0 && facts.framework == Framework::Jax {
+        } else if facts.framework == Framework::Jax {
             finding.code = Some(KEPT_ON_DEVICE.to_owned());
         }
         finding.advice = fitting.advice;
