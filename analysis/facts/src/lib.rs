@@ -26,6 +26,7 @@ pub mod sum_over;
 pub mod time_use;
 pub mod window;
 
+use std::borrow::Borrow;
 use std::sync::Arc;
 
 use engine::{Context, Result};
@@ -54,29 +55,41 @@ pub use time_use::TimeUse;
 pub use window::{TimeWindow, measured_range};
 
 /// The facts of the trace of a [`Context`].
-pub trait TraceFacts<'a> {
+pub trait TraceFacts<'a>: Borrow<Context<'a>> {
     /// The class of each op of the trace.
-    fn classes(&self) -> &'a Arc<OpClasses>;
+    fn classes(&self) -> &'a Arc<OpClasses> {
+        self.borrow().fact()
+    }
 
     /// The class of each host event.
-    fn host_classes(&self) -> &'a HostClasses;
+    fn host_classes(&self) -> &'a HostClasses {
+        self.borrow().fact()
+    }
 
     /// The steps of the whole trace.
-    fn steps(&self) -> &'a StepsReport;
+    fn steps(&self) -> &'a StepsReport {
+        self.borrow().fact()
+    }
 
     /// The HLO of a program, parsed on first use, or the reason why there is none.
     ///
     /// # Errors
     ///
     /// The capture contains no such program, or a damaged one.
-    fn hlo(&self, program: ProgramId) -> Result<Arc<HloModule>, HloError>;
+    fn hlo(&self, program: ProgramId) -> Result<Arc<HloModule>, HloError> {
+        programs::hlo(self.borrow(), program)
+    }
 
     /// The instruction of an op: from the program, if the capture contains it, else from the op's HLO text; `None` if
     /// there is neither.
-    fn instruction(&self, op: OpId) -> Option<InstructionRef>;
+    fn instruction(&self, op: OpId) -> Option<InstructionRef> {
+        programs::instruction(self.borrow(), op)
+    }
 
     /// The instruction of an op in its program; `None` if the capture does not contain the program.
-    fn instruction_of_program(&self, op: OpId) -> Option<InstructionRef>;
+    fn instruction_of_program(&self, op: OpId) -> Option<InstructionRef> {
+        programs::instruction_of_program(self.borrow(), op)
+    }
 
     /// The scope of this context on `core`; `None` if the core recorded nothing in it.
     ///
@@ -87,7 +100,9 @@ pub trait TraceFacts<'a> {
     /// # Errors
     ///
     /// The trace has no such steps.
-    fn window(&self, core: GroupId) -> Result<Option<TimeWindow>>;
+    fn window(&self, core: GroupId) -> Result<Option<TimeWindow>> {
+        window::window(self.borrow(), core)
+    }
 
     /// The scope of this context by the clock of the hosts.
     ///
@@ -98,7 +113,9 @@ pub trait TraceFacts<'a> {
     /// # Errors
     ///
     /// The trace has no such steps.
-    fn host_window(&self) -> Result<TimeRange>;
+    fn host_window(&self) -> Result<TimeRange> {
+        window::host_window(self.borrow())
+    }
 
     /// The scope of this context on `core`, by the clock of its host; `None` if the core recorded nothing in it. Unlike
     /// [`Self::window`] it includes time in which the core recorded nothing, before its first program and after its
@@ -107,70 +124,30 @@ pub trait TraceFacts<'a> {
     /// # Errors
     ///
     /// The trace has no such steps.
-    fn window_on_host(&self, core: GroupId) -> Result<Option<TimeRange>>;
+    fn window_on_host(&self, core: GroupId) -> Result<Option<TimeRange>> {
+        window::window_on_host(self.borrow(), core)
+    }
 
     /// The time of `core` in the scope of this context; `None` if it recorded nothing there.
     ///
     /// # Errors
     ///
     /// The trace has no such steps.
-    fn core_time(&self, core: GroupId) -> Result<Option<CoreTime>>;
+    fn core_time(&self, core: GroupId) -> Result<Option<CoreTime>> {
+        core_time::core_time(self.borrow(), core)
+    }
 
     /// A span of `core` on the timeline, on the clock of its host, for comparison with host events. Its length is as
     /// exact as that of the span.
-    fn to_host(&self, core: GroupId, range: TimeRange) -> TimeRange;
+    fn to_host(&self, core: GroupId, range: TimeRange) -> TimeRange {
+        clock_alignment::to_host(self.borrow(), core, range)
+    }
 
     /// Every program execution of `core` in time order, with its span by the clock of the host. Use these to compare a
     /// device with its host.
-    fn programs_on_host(&self, core: GroupId) -> Vec<(SliceRef<'a>, TimeRange)>;
-}
-
-impl<'a> TraceFacts<'a> for Context<'a> {
-    fn classes(&self) -> &'a Arc<OpClasses> {
-        self.fact()
-    }
-
-    fn host_classes(&self) -> &'a HostClasses {
-        self.fact()
-    }
-
-    fn steps(&self) -> &'a StepsReport {
-        self.fact()
-    }
-
-    fn hlo(&self, program: ProgramId) -> Result<Arc<HloModule>, HloError> {
-        programs::hlo(self, program)
-    }
-
-    fn instruction(&self, op: OpId) -> Option<InstructionRef> {
-        programs::instruction(self, op)
-    }
-
-    fn instruction_of_program(&self, op: OpId) -> Option<InstructionRef> {
-        programs::instruction_of_program(self, op)
-    }
-
-    fn window(&self, core: GroupId) -> Result<Option<TimeWindow>> {
-        window::window(self, core)
-    }
-
-    fn host_window(&self) -> Result<TimeRange> {
-        window::host_window(self)
-    }
-
-    fn window_on_host(&self, core: GroupId) -> Result<Option<TimeRange>> {
-        window::window_on_host(self, core)
-    }
-
-    fn core_time(&self, core: GroupId) -> Result<Option<CoreTime>> {
-        core_time::core_time(self, core)
-    }
-
-    fn to_host(&self, core: GroupId, range: TimeRange) -> TimeRange {
-        clock_alignment::to_host(self, core, range)
-    }
-
     fn programs_on_host(&self, core: GroupId) -> Vec<(SliceRef<'a>, TimeRange)> {
-        clock_alignment::programs_on_host(self, core)
+        clock_alignment::programs_on_host(self.borrow(), core)
     }
 }
+
+impl<'a> TraceFacts<'a> for Context<'a> {}

@@ -22,7 +22,6 @@ use view::charts::{Chart as _, ChartFrame, ChartSwatch};
 use view::drawing::MarkerKind;
 use view::palette::ColorKey;
 use view::time_format::TimeFormat;
-use view::timeline::bands::group_of;
 
 /// Width of a chart in its own units.
 pub(super) const WIDTH: f32 = 800.0;
@@ -227,7 +226,7 @@ fn lanes(document: &Document, track: TrackId, range: TimeRange) -> Drawing {
     let cx = document.session.context(document.scope);
     let classes = cx.classes();
     let length = range.dur().ps();
-    let key_of = |op| ColorKey::of_group(group_of(StepPart::of(&classes.class_of(op))));
+    let key_of = |op| ColorKey::of_group(StepPart::of(&classes.class_of(op)).group());
     let by_label: Vec<u8> = model
         .labels()
         .iter()

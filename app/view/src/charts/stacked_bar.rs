@@ -6,7 +6,6 @@ use analysis::reports::StepPart;
 
 use super::{Chart, ChartFrame, ChartSwatch};
 use crate::drawing::{ColorRole, Drawing, DrawingPoint};
-use crate::timeline::bands::group_of;
 
 /// Lower bars have no names in them.
 const NAMED: f32 = 20.0;
@@ -19,7 +18,7 @@ pub struct StackedBar {
 
 /// The colour of a part of a step.
 pub fn role_of(part: StepPart) -> ColorRole {
-    ColorRole::group(group_of(part))
+    ColorRole::group(part.group())
 }
 
 /// The colour of a use of time: that of its ops, or of idle time.

@@ -4,7 +4,6 @@ use std::borrow::Cow;
 
 use crate::prelude::*;
 use analysis::facts::{Step, StepSource};
-use analysis::reports::StepPart;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StepBand {
@@ -145,22 +144,6 @@ pub fn step_at(bands: &[StepBand], time: Timestamp) -> Option<usize> {
     (end.saturating_sub(2)..end)
         .rev()
         .find(|&place| time < bands[place].range.end)
-}
-
-/// The category whose colour a step part has.
-pub fn group_of(part: StepPart) -> OpGroup {
-    match part {
-        StepPart::MatMul => OpGroup::MatMul,
-        StepPart::Vector => OpGroup::Vector,
-        StepPart::DataMovement => OpGroup::DataMovement,
-        StepPart::Kernel => OpGroup::CustomKernel,
-        StepPart::ExposedComm => OpGroup::Collective,
-        StepPart::CopyWait => OpGroup::AsyncWait,
-        StepPart::HostIo => OpGroup::HostIo,
-        StepPart::SparseCore => OpGroup::SparseCore,
-        StepPart::Other => OpGroup::Other,
-        StepPart::Idle => OpGroup::Idle,
-    }
 }
 
 #[cfg(test)]

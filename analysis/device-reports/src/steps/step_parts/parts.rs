@@ -90,7 +90,7 @@ impl StepPart {
     }
 
     /// The ops that it is the time of.
-    fn group(self) -> OpGroup {
+    pub fn group(self) -> OpGroup {
         match self {
             Self::MatMul => OpGroup::MatMul,
             Self::Vector => OpGroup::Vector,
