@@ -5,7 +5,8 @@ use std::str::FromStr;
 use std::sync::LazyLock;
 
 use clap::builder::PossibleValue;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
+use serde_json::Map;
 
 use crate::common::answer::Answer;
 use crate::common::values::STANDARD;
@@ -91,25 +92,20 @@ const PLAIN: ReportFormat = ReportFormat {
 };
 
 /// A document whose first words say what it is: who is given a large one looks at its beginning.
-#[derive(Serialize)]
-struct NamedDocument<'a> {
-    schema: Value,
-    #[serde(flatten)]
-    rest: &'a Value,
+struct NamedDocument<'a>(&'a Map<String, Value>);
+
+impl Serialize for NamedDocument<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let is_name = |(name, _): &(&String, _)| *name == "schema";
+        let (name, rest): (Vec<_>, Vec<_>) = self.0.iter().partition(is_name);
+        serializer.collect_map(name.into_iter().chain(rest))
+    }
 }
 
 fn pretty(value: &Value) -> String {
-    let mut rest = value.clone();
-    match rest.as_object_mut().and_then(|all| all.remove("schema")) {
-        Some(schema) => {
-            let named = NamedDocument {
-                schema,
-                rest: &rest,
-            };
-            serde_json::to_string_pretty(&named).expect("a value is JSON") + "\n"
-        }
-        None => format!("{value:#}\n"),
-    }
+    let named = value.as_object().map(NamedDocument);
+    let text = named.map(|named| serde_json::to_string_pretty(&named).expect("a value is JSON"));
+    text.unwrap_or_else(|| format!("{value:#}")) + "\n"
 }
 
 fn line(value: &Value) -> String {
