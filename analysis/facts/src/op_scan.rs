@@ -191,6 +191,16 @@ mod tests {
 
     use super::*;
 
+    fn with(model: &TraceModel, ask: impl FnOnce(&Context<'_>)) {
+        let (options, reports) = (Options::default(), ReportCache::default());
+        ask(&Context {
+            model,
+            scope: Scope::WholeTrace,
+            options: &options,
+            reports: &reports,
+        });
+    }
+
     #[test]
     fn forgotten_scans_are_gone_and_made_again() {
         let model = sample_traces::text_trace(
@@ -201,21 +211,16 @@ mod tests {
             f = fusion.1 [loop fusion]
             ",
         );
-        let (options, reports) = (Options::default(), ReportCache::default());
-        let cx = Context {
-            model: &model,
-            scope: Scope::WholeTrace,
-            options: &options,
-            reports: &reports,
-        };
-        forget_op_scans(&cx);
-        assert!(cx.known_fact::<OpScans>().is_none(), "none is made for it");
-        let core = model.tensor_cores()[0];
-        let segments = || op_scan(&cx, core).segments.iter().collect::<Vec<_>>();
-        let (found, known) = (segments(), Arc::downgrade(&op_scan(&cx, core)));
-        forget_op_scans(&cx);
-        assert!(known.upgrade().is_none());
-        assert_eq!(segments(), found);
+        with(&model, |cx| {
+            forget_op_scans(cx);
+            assert!(cx.known_fact::<OpScans>().is_none(), "none is made for it");
+            let core = model.tensor_cores()[0];
+            let segments = || op_scan(cx, core).segments.iter().collect::<Vec<_>>();
+            let (found, known) = (segments(), Arc::downgrade(&op_scan(cx, core)));
+            forget_op_scans(cx);
+            assert!(known.upgrade().is_none());
+            assert_eq!(segments(), found);
+        });
     }
 
     /// More lanes than are read side by side: the ops come out of order, and their list is sorted.
@@ -232,17 +237,11 @@ mod tests {
             });
             let legend = names().map(|name| format!("{name} = fusion.{name} [loop fusion]\n"));
             let model = sample_traces::text_trace(&rows.chain(legend).collect::<String>());
-            let (options, reports) = (Options::default(), ReportCache::default());
-            let cx = Context {
-                model: &model,
-                scope: Scope::WholeTrace,
-                options: &options,
-                reports: &reports,
-            };
             let core = model.tensor_cores()[0];
             assert_eq!(model.all_lanes().len(), usize::from(lanes));
+            let mut segments = Segments::default();
+            with(&model, |cx| segments = op_scan(cx, core).segments.clone());
             // Each op is the innermost one until the next begins.
-            let segments = op_scan(&cx, core).segments.clone();
             let found = segments
                 .iter()
                 .map(|segment| segment.range.dur().ps() / 1_000);

@@ -277,24 +277,16 @@ pub(super) fn possible_or_why(percent: Option<f64>) -> (Option<f64>, Option<Stri
 
 #[cfg(test)]
 mod tests {
-    use engine::{Options, ReportCache};
+    use engine::Options;
 
-    use super::*;
-    use crate::Utilization;
+    use super::super::tests::utilization_of;
 
     /// Other ops count operations, matrix products none.
     #[test]
     fn matrix_products_without_operations_make_a_lower_bound() {
         let picture = "@column 1us\n@device flops=1e12 hbm=1e9 TPU v5 lite\nops: mmmmmvvvvv\n\
                        m = fusion.1 [convolution fusion]\nv = fusion.2 [loop fusion] flops=1000";
-        let (options, reports) = (Options::default(), ReportCache::default());
-        let cx = Context {
-            model: &sample_traces::text_trace(picture),
-            scope: Scope::WholeTrace,
-            options: &options,
-            reports: &reports,
-        };
-        let report = cx.report::<Utilization>().unwrap();
+        let report = utilization_of(&sample_traces::text_trace(picture), &Options::default());
         let mfu = report.metric("mfu_window_percent").unwrap();
         assert!(mfu.is_lower_bound, "{mfu:?}");
         let note = mfu.note.as_deref().unwrap_or_default();

@@ -8,7 +8,7 @@ fn range(start: i64, end: i64) -> TimeRange {
     TimeRange::new(Timestamp::from_ps(start), Timestamp::from_ps(end))
 }
 
-fn utilization_of(model: &TraceModel, options: &Options) -> UtilizationReport {
+pub(super) fn utilization_of(model: &TraceModel, options: &Options) -> UtilizationReport {
     let reports = ReportCache::default();
     Utilization::run(&Context {
         model,
